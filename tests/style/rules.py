@@ -27,19 +27,20 @@ LAYERS = {
     "procfs": {"model", "files", "base"},
     "options": {"procfs", "files", "base"},
     "journal": {"export", "model", "files", "base"},
+    "deliver": {"export", "options", "files", "base"},
     "catalogue": {"symbol", "procfs", "model", "files", "base"},
     "uprobes": {"catalogue", "symbol", "procfs", "files", "base"},
     "probes": {"uprobes", "catalogue", "options", "files", "base"},
     "enrich": {"probes", "catalogue", "symbol", "procfs", "intake", "model", "files", "base"},
-    "session": {"enrich", "probes", "uprobes", "catalogue", "options", "journal", "export", "intake", "verdict", "symbol",
+    "session": {"deliver", "enrich", "probes", "uprobes", "catalogue", "options", "journal", "export", "intake", "verdict", "symbol",
                 "procfs", "model", "files", "base"},
-    "cli": {"session", "probes", "catalogue", "options", "journal", "export", "intake", "symbol", "model", "files", "base"},
+    "cli": {"session", "deliver", "probes", "catalogue", "options", "journal", "export", "intake", "symbol", "model", "files", "base"},
 }
 # A sink knows the record, not the model from which user/export/record makes it. These headers have
 # only data and words.
 SINK_MODEL = {"model/unwatched.h"}
 WIRE = ("bpf/jank_abi.h", "bpf/futex.h")  # of both sides; base may include neither
-TALKERS = ("cli", "session", "options", "enrich")  # who may print
+TALKERS = ("cli", "session", "deliver", "options", "enrich")  # who may print
 SKELETON = "jankbpf.skel.h"
 SKELETON_OWNERS = ("user/probes/loader.c", "user/probes/loader_attach.c", "user/probes/loader_open.c")
 

@@ -18,12 +18,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "deliver/confine.h"
+#include "deliver/sinks.h"
 #include "files/file.h"
 #include "probes/btf_source.h"
 #include "probes/features.h"
 #include "probes/preflight.h"
 #include "probes/privileges.h"
-#include "session/output.h"
 
 enum verdict { VERDICT_OK, VERDICT_DEGRADED, VERDICT_MISSING, VERDICT_CNT };
 
@@ -57,7 +58,7 @@ static void check_caps(struct doctor *doc)
 /* Names what a trace keeps after its start. */
 static void doctor__check_kept(struct doctor *doc)
 {
-	const struct privilege_needs all = { .output_dir = true, .command = true };
+	const struct privilege_needs all = { .sudo = true, .command = true };
 
 	puts("\nKept by a trace (it drops all other capabilities and sets no_new_privs)");
 	for (size_t i = 0; i < kept_cap_cnt; i++)
@@ -201,6 +202,17 @@ static void check_filesystems(struct doctor *doc)
 		     bpffs ? "" : "not ");
 }
 
+static void check_deliver(struct doctor *doc)
+{
+	if (syscall_filter__is_available())
+		doctor__line(doc, VERDICT_OK, "seccomp",
+			     "the process that writes records has a filter of its system calls");
+	else
+		doctor__line(doc, VERDICT_DEGRADED, "seccomp",
+			     "the process that writes records has no filter of its system calls: "
+			     "build with libseccomp-dev, for a kernel with CONFIG_SECCOMP_FILTER");
+}
+
 static void doctor__check_system(struct doctor *doc)
 {
 	puts("\nSystem");
@@ -210,6 +222,7 @@ static void doctor__check_system(struct doctor *doc)
 	check_kptr(doc);
 	check_memlock(doc);
 	check_filesystems(doc);
+	check_deliver(doc);
 }
 
 /* Prints a finding: the name of the examined item and its consequence. */

@@ -306,6 +306,9 @@ static int name_untraced(void *ctx, uint32_t pid, uint64_t t_ns, struct stack *s
 static int open_replay(struct replay *r, struct err *err)
 {
 	struct namer namer;
+	const struct output_opts opts = { .options = r->opts,
+					  .namer = &namer,
+					  .losses = &r->losses };
 	int res = journal_reader__new(r->opts->journal, &r->reader, err);
 
 	if (res)
@@ -336,7 +339,7 @@ static int open_replay(struct replay *r, struct err *err)
 				.wait_objects_ctx = r->answers,
 				.callers = answers__callers,
 				.callers_ctx = r->answers };
-	return output__new(r->opts, &namer, NULL, &r->losses, &r->output, err);
+	return output__new(&opts, &r->output, err);
 }
 
 static void report_named(const struct offline_names *names)

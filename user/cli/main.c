@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "cli/commands.h"
+#include "deliver/deliver.h"
 #include "export/sink.h"
 #include "files/apart.h"
 #include "options/options.h"
@@ -78,6 +79,8 @@ int main(int argc, char **argv)
 	int status;
 
 	fill_std_fds();
+	if (argc == 2 && !strcmp(argv[1], DELIVER_WORD))
+		return deliver__main();
 	if (options__parse(argc, argv, &opts, &err)) {
 		log__error("%s", err.msg);
 		return err.exit;

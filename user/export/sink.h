@@ -71,7 +71,6 @@ struct sink;
 struct sink_ops {
 	const char *name; /* for messages: "text", "stdout", "directory" */
 	int (*record)(struct sink *sink, const Jankbpf__Record *record);
-	int (*flush)(struct sink *sink); /* may be NULL */
 	void (*free)(struct sink *sink);
 };
 

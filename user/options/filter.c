@@ -148,8 +148,9 @@ bool filter__admits(const struct filter *filter, pid_t pid)
 
 	if (!filter->all || pid == getpid() || procinfo__read(pid, &info, NULL))
 		return false;
-	admits = !info.kernel_thread && admits_uid(filter, info.uid) &&
-		 admits_name(filter, info.comm) && admits_cgroup(filter, pid);
+	admits = !info.kernel_thread && info.parent_pid != (uint32_t)getpid() &&
+		 admits_uid(filter, info.uid) && admits_name(filter, info.comm) &&
+		 admits_cgroup(filter, pid);
 	procinfo__free(&info);
 	return admits;
 }

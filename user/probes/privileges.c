@@ -8,7 +8,8 @@
 #include <sys/resource.h>
 
 #define WITH_COMMAND "with COMMAND"
-#define WITH_DIR     "with -o"
+#define WITH_SUDO    "under sudo"
+#define WITH_BOTH    "with COMMAND or under sudo"
 
 /* tests/live/privileges.t shows for each what fails without it. */
 const struct kept_cap kept_caps[] = {
@@ -25,17 +26,29 @@ const struct kept_cap kept_caps[] = {
 	{ CAP_SYS_NICE, "CAP_SYS_NICE", "changes the priority of our threads", NULL },
 	{ CAP_IPC_LOCK, "CAP_IPC_LOCK", "locks the buffers of events beyond the user's limit",
 	  NULL },
-	{ CAP_KILL, "CAP_KILL", "ends COMMAND, which may be another user's", WITH_COMMAND },
-	{ CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", "writes to a DIR of the user of sudo", WITH_DIR },
+	{ CAP_KILL, "CAP_KILL", "ends COMMAND and jankbpf-deliver, which may be another user's",
+	  WITH_BOTH },
+	{ CAP_SETUID, "CAP_SETUID", "starts jankbpf-deliver again, as the user of sudo",
+	  WITH_SUDO },
+	{ CAP_SETGID, "CAP_SETGID", "starts jankbpf-deliver again, with that user's groups",
+	  WITH_SUDO },
 };
 
 const size_t kept_cap_cnt = sizeof(kept_caps) / sizeof(*kept_caps);
 
+/* Not effective: a program that root executes gets it back. */
+static bool is_for_exec(const struct kept_cap *cap)
+{
+	return cap->when && !strcmp(cap->when, WITH_SUDO);
+}
+
 bool privileges__keeps(const struct kept_cap *cap, const struct privilege_needs *needs)
 {
-	if (cap->when && !strcmp(cap->when, WITH_COMMAND))
-		return needs->command;
-	return !cap->when || needs->output_dir;
+	if (!cap->when)
+		return true;
+	if (is_for_exec(cap))
+		return needs->sudo;
+	return needs->command || needs->sudo;
 }
 
 /* Kernels before 5.11 count maps as locked memory; raising the limit needs CAP_SYS_RESOURCE. */
@@ -60,7 +73,8 @@ static int apply(const struct privilege_needs *needs)
 	for (size_t i = 0; i < kept_cap_cnt; i++)
 		if (keep[i])
 			capng_update(CAPNG_ADD,
-				     CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET,
+				     (is_for_exec(&kept_caps[i]) ? 0 : CAPNG_EFFECTIVE) |
+					     CAPNG_PERMITTED | CAPNG_BOUNDING_SET,
 				     kept_caps[i].nr);
 	if (may_bound && capng_apply(CAPNG_SELECT_BOUNDS))
 		return -EPERM;

@@ -15,16 +15,16 @@ struct kept_cap {
 	int nr; /* CAP_* */
 	const char *name;
 	const char *reason; /* what needs it after the start */
-	const char *when;   /* the option that asks for it; NULL: always */
+	const char *when;   /* the condition; NULL: always */
 };
 
 extern const struct kept_cap kept_caps[];
 extern const size_t kept_cap_cnt;
 
-/* The options that matter here. */
+/* What matters here. */
 struct privilege_needs {
-	bool output_dir; /* -o */
-	bool command;	 /* COMMAND */
+	bool sudo;    /* another user's sinks (user_account__is_sudo) */
+	bool command; /* COMMAND */
 };
 
 /* True if a run with these options keeps the capability on this kernel. */

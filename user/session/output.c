@@ -5,13 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 #include <uthash.h>
 
 #include "base/log.h"
+#include "deliver/sinks.h"
 #include "export/record/record.h"
-#include "export/sink.h"
 #include "files/apart.h"
 #include "files/unread.h"
 #include "journal/answers.h"
@@ -19,7 +17,6 @@
 #include "model/stack.h"
 #include "verdict/blame.h"
 
-#define SINK_MAX 4
 #define REPORTED_MAX                                                                               \
 	4096 /* loops; blocks of further loops are counted together, as in the summary */
 
@@ -37,95 +34,38 @@ struct output {
 	struct answers_writer *answers; /* NULL: no journal */
 	struct journal_writer *journal; /* NULL: none; borrowed */
 	struct losses *losses;
-	struct record *builder; /* of the record that all sinks get */
-	struct sink *sinks[SINK_MAX];
+	struct record *builder;	 /* of the record that all sinks get */
+	struct deliver *deliver; /* the process with the sinks; borrowed. NULL: they are here */
+	struct sinks sinks;
 	bool complained[SINK_MAX];
-	unsigned sink_cnt;
+	uint64_t restart_cnt; /* of the process, as counted in losses */
 	struct reported *reported;
 	uint64_t block_cnt, hang_cnt;
 };
 
-bool output__wants_color(int fd)
+/* Where the sinks are not in this process, their errors at the opening are the process's greeting. */
+static int open_sinks(struct output *out, const struct options *opts, struct err *err)
 {
-	const char *no_color = getenv("NO_COLOR");
-
-	return isatty(fd) && (!no_color || !*no_color);
+	return out->deliver ? deliver__open(out->deliver, err)
+			    : sinks__open(&out->sinks, opts, NULL, err);
 }
 
-static unsigned width_of(int fd)
-{
-	struct winsize ws;
-
-	return isatty(fd) && !ioctl(fd, TIOCGWINSZ, &ws) ? ws.ws_col : 0;
-}
-
-/* Binary records do not go to a terminal: with -o they are in DIR, and the terminal shows text. */
-static int stdout_sink(const struct options *opts, struct sink **ret, struct err *err)
-{
-	enum format format = opts->format;
-
-	if (format == FORMAT_PROTO && isatty(STDOUT_FILENO)) {
-		if (!opts->output_dir)
-			return err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
-					     "stdout is a terminal and --format proto is binary: "
-					     "send it to a file or a program, or give -o DIR");
-		format = FORMAT_TEXT;
-	}
-	if (format == FORMAT_TEXT)
-		*ret = sink_text__new(STDOUT_FILENO, output__wants_color(STDOUT_FILENO),
-				      width_of(STDOUT_FILENO), opts->verbosity);
-	else
-		*ret = sink_stream__new(STDOUT_FILENO,
-					format == FORMAT_PROTO ? RECORD_PROTO : RECORD_JSON);
-	return *ret ? 0 : err__set(err, ENOMEM, "out of memory");
-}
-
-static int add_sinks(struct output *out, const struct options *opts, struct err *err)
-{
-	struct sink *sink;
-	int res;
-
-	if (opts->command == CMD_LOOPS)
-		return 0; /* the command prints only its loops */
-	res = stdout_sink(opts, &sink, err);
-	if (res)
-		return res;
-	out->sinks[out->sink_cnt++] = sink;
-	if (opts->output_dir) {
-		const struct sink_dir_opts dir = {
-			.dir = opts->output_dir,
-			.format = opts->format == FORMAT_PROTO ? RECORD_PROTO : RECORD_JSON,
-			.keep_ns = opts->keep_ns,
-			.max_bytes = opts->max_size,
-			.qualifier = opts->qualifier,
-		};
-
-		res = sink_dir__new(&dir, &sink, err);
-		if (res)
-			return res;
-		if (err->msg[0]) /* usable, but not at the moment: a full disk, … */
-			log__warn("%s", err->msg);
-		err->msg[0] = '\0';
-		out->sinks[out->sink_cnt++] = sink;
-	}
-	return 0;
-}
-
-int output__new(const struct options *opts, const struct namer *namer, struct journal_writer *jw,
-		struct losses *losses, struct output **ret, struct err *err)
+int output__new(const struct output_opts *opts, struct output **ret, struct err *err)
 {
 	struct output *out = calloc(1, sizeof(*out));
 	int res;
 
 	if (!out)
 		return err__set(err, ENOMEM, "out of memory");
-	out->namer = *namer;
-	out->losses = losses;
+	out->namer = *opts->namer;
+	out->losses = opts->losses;
+	out->deliver = opts->deliver;
 	out->builder = record__new();
-	res = out->builder ? add_sinks(out, opts, err) : err__set(err, ENOMEM, "out of memory");
-	if (!res && jw) {
-		out->journal = jw;
-		out->answers = answers_writer__new(jw);
+	res = out->builder ? open_sinks(out, opts->options, err)
+			   : err__set(err, ENOMEM, "out of memory");
+	if (!res && opts->journal) {
+		out->journal = opts->journal;
+		out->answers = answers_writer__new(opts->journal);
 		if (!out->answers)
 			res = err__set(err, ENOMEM, "out of memory");
 	}
@@ -151,11 +91,7 @@ void output__free(struct output *out)
 {
 	if (!out)
 		return;
-	while (out->sink_cnt) {
-		struct sink *sink = out->sinks[--out->sink_cnt];
-
-		sink->ops->free(sink);
-	}
+	sinks__close(&out->sinks);
 	record__free(out->builder);
 	answers_writer__free(out->answers);
 	free_reported(out);
@@ -300,6 +236,16 @@ static void run_step(struct output *out, struct block *block,
 
 /* --- sinks */
 
+static unsigned sink_cnt(const struct output *out)
+{
+	return out->deliver ? deliver__sink_cnt(out->deliver) : out->sinks.cnt;
+}
+
+static const char *sink_name(const struct output *out, unsigned i)
+{
+	return out->deliver ? deliver__sink_name(out->deliver, i) : out->sinks.list[i]->ops->name;
+}
+
 /* Counts a failure of a sink, and logs the first one. */
 static int check(struct output *out, unsigned i, int res)
 {
@@ -310,7 +256,7 @@ static int check(struct output *out, unsigned i, int res)
 		log__error("%s: a record could not be written: %s; tracing goes on, the summary "
 			   "counts "
 			   "what is missing",
-			   out->sinks[i]->ops->name, strerror(-res));
+			   sink_name(out, i), strerror(-res));
 	out->complained[i] = true;
 	return 0;
 }
@@ -367,19 +313,42 @@ static void set_counts(const struct output *out, struct summary *summary)
 	summary->hang_cnt = out->hang_cnt;
 }
 
-/* Gives the record to all sinks; NULL: there was no memory to make it. Returns 0 or -EPIPE. */
+/* Sets the result of each sink. 0 or -errno: no sink got the record. */
+static int give(struct output *out, const Jankbpf__Record *record, int *results)
+{
+	int res;
+
+	if (!record)
+		return -ENOMEM;
+	if (!out->deliver) {
+		sinks__record(&out->sinks, record, 0, results);
+		return 0;
+	}
+	res = deliver__record(out->deliver, record, results);
+	losses__add(out->losses, LOSS_DELIVER_RESTARTED,
+		    deliver__restart_cnt(out->deliver) - out->restart_cnt);
+	out->restart_cnt = deliver__restart_cnt(out->deliver);
+	return res;
+}
+
+/*
+ * Gives the record to all sinks; NULL: there was no memory to make it. Returns 0, or -EPIPE to end
+ * the run.
+ */
 static int write_record(struct output *out, const Jankbpf__Record *record)
 {
-	int res = 0;
+	int results[SINK_MAX], res;
 
 	log__status(NULL);
-	for (unsigned i = 0; i < out->sink_cnt; i++) {
-		struct sink *sink = out->sinks[i];
-
-		if (check(out, i, record ? sink->ops->record(sink, record) : -ENOMEM))
-			res = -EPIPE;
+	res = give(out, record, results);
+	if (res == -ECHILD) { /* the session reports why */
+		losses__add(out->losses, LOSS_UNWRITTEN, sink_cnt(out));
+		return -EPIPE;
 	}
-	return res;
+	for (unsigned i = 0; i < sink_cnt(out); i++)
+		if (check(out, i, res ? res : results[i]))
+			res = -EPIPE;
+	return res == -EPIPE ? res : 0;
 }
 
 /* --- the path of a block: enrich, name, verdict, sinks */
@@ -416,15 +385,6 @@ void output__on_exit(struct output *out, uint32_t pid)
 
 int output__summary(struct output *out, struct summary *summary)
 {
-	int res;
-
 	set_counts(out, summary);
-	res = write_record(out, record__of_summary(out->builder, summary));
-	for (unsigned i = 0; i < out->sink_cnt; i++) {
-		struct sink *sink = out->sinks[i];
-
-		if (sink->ops->flush && check(out, i, sink->ops->flush(sink)))
-			res = -EPIPE;
-	}
-	return res;
+	return write_record(out, record__of_summary(out->builder, summary));
 }

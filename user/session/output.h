@@ -7,11 +7,11 @@
 #define JANK_SESSION_OUTPUT_H
 
 #include "base/err.h"
+#include "deliver/deliver.h"
 #include "journal/journal.h"
 #include "model/block.h"
 #include "model/loss.h"
 #include "options/options.h"
-#include <stdbool.h>
 
 /*
  * Functions that add names to a block, from the live machine or from a journal. callers runs first
@@ -35,12 +35,17 @@ struct namer {
 
 struct output;
 
-/*
- * Opens the sinks of the options: stdout as text or JSON, the directory. Borrows jw, which may be
- * NULL.
- */
-int output__new(const struct options *opts, const struct namer *namer, struct journal_writer *jw,
-		struct losses *losses, struct output **ret, struct err *err);
+/* All but the namer, which is copied, are borrowed. */
+struct output_opts {
+	const struct options *options;
+	const struct namer *namer;
+	struct journal_writer *journal; /* NULL: none */
+	struct deliver *deliver; /* the process with the sinks; NULL: sinks in this process */
+	struct losses *losses;
+};
+
+/* Opens the sinks of the options: stdout as text or JSON, the directory. */
+int output__new(const struct output_opts *opts, struct output **ret, struct err *err);
 void output__free(struct output *out); /* accepts NULL */
 
 /*
@@ -62,8 +67,5 @@ void output__on_exit(struct output *out, uint32_t pid);		      /* the process en
  * above.
  */
 int output__summary(struct output *out, struct summary *summary);
-
-/* True if fd is a terminal and NO_COLOR is not set. */
-bool output__wants_color(int fd);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -60,26 +60,43 @@ static struct hist_totals totals(const struct session *s)
 
 /* --- what we cost */
 
-static uint64_t own_cpu_ns(void)
+static uint64_t cpu_ns(pid_t pid)
 {
-	struct rusage usage;
+	struct timespec used;
+	clockid_t clock;
 
-	if (getrusage(RUSAGE_SELF, &usage))
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &used))
 		return 0;
-	return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_SEC +
-	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * NS_PER_US;
+	return used.tv_sec * NS_PER_SEC + used.tv_nsec;
 }
 
-static uint64_t own_rss_kb(void)
+static uint64_t rss_kb(pid_t pid)
 {
 	struct strbuf sb = STRBUF_INIT;
 	unsigned long size = 0, resident = 0;
+	char path[32];
 
-	if (!file__read("/proc/self/statm", 256, &sb) &&
+	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
+	if (!file__read(path, 256, &sb) &&
 	    sscanf(strbuf__str(&sb), "%lu %lu", &size, &resident) != 2)
 		resident = 0;
 	strbuf__free(&sb);
 	return (uint64_t)resident * sysconf(_SC_PAGESIZE) / 1024;
+}
+
+/* With the process that writes the records, as long as it lives. */
+static uint64_t own_cpu_ns(const struct session *s)
+{
+	pid_t deliver = deliver__pid(s->deliver);
+
+	return cpu_ns(getpid()) + (deliver ? cpu_ns(deliver) : 0);
+}
+
+static uint64_t own_rss_kb(const struct session *s)
+{
+	pid_t deliver = deliver__pid(s->deliver);
+
+	return rss_kb(getpid()) + (deliver ? rss_kb(deliver) : 0);
 }
 
 static void end_window(struct cost_meter *meter, uint64_t now)
@@ -229,7 +246,7 @@ void session__status(struct session *s)
 	} else if (sum.dispatch_cnt) {
 		strbuf__adds(&line, " · nothing lost");
 	}
-	strbuf__addf(&line, " · own CPU %.1f %%", 100.0 * own_cpu_ns() / (elapsed ? elapsed : 1));
+	strbuf__addf(&line, " · own CPU %.1f %%", 100.0 * own_cpu_ns(s) / (elapsed ? elapsed : 1));
 	log__status(strbuf__str(&line));
 	strbuf__free(&line);
 }
@@ -289,8 +306,8 @@ int session__send_summary(struct session *s)
 				      &summary->bpf_ns, &summary->bpf_runs);
 	summary->over_share = s->report.over_share;
 	loader__each_share(s->loader, add_share, &summary->over_share);
-	summary->user_cpu_ns = own_cpu_ns();
-	summary->rss_kb = own_rss_kb();
+	summary->user_cpu_ns = own_cpu_ns(s);
+	summary->rss_kb = own_rss_kb(s);
 	losses = s->losses;
 	add_kernel_losses(s, &losses);
 	/* read at the same time as the list, which grows meanwhile */

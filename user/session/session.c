@@ -71,6 +71,7 @@ static int open_outputs(struct session *s, struct err *err)
 		.catalogue = s->selection.catalogue,
 		.choice = &s->selection.choice,
 		.losses = &s->losses,
+		.deliver = s->deliver,
 	};
 
 	return sink_parts__open(&s->sink, &opts, err);
@@ -167,8 +168,9 @@ static int start_command(struct session *s, struct err *err)
 /* Before there are threads or the helper process: a thread's capabilities are its own. */
 static int drop_privileges(const struct options *opts, struct err *err)
 {
+	uid_t user;
 	const struct privilege_needs needs = {
-		.output_dir = opts->output_dir,
+		.sudo = user_account__is_sudo(&user),
 		.command = opts->argv,
 	};
 
@@ -186,6 +188,8 @@ static int open_session(struct session *s, struct err *err)
 		res = open_signals(&s->end, err);
 	if (!res)
 		res = preflight__check(err);
+	if (!res && s->opts->command == CMD_TRACE) /* it becomes another user */
+		res = deliver__start(s->opts, &s->deliver, err);
 	if (!res)
 		res = features__probe(s->opts->disabled, s->opts->disabled_cnt, &s->features, err);
 	if (!res)
@@ -220,6 +224,7 @@ static int start_sink_thread(struct session *s, struct err *err)
 		.eager = !s->opts->filter.all || !s->selection.choice.any,
 		.at_end = s->opts->command == CMD_LOOPS ? session__report_loops : NULL,
 		.at_end_ctx = s,
+		.deliver = s->deliver,
 		.count = s->opts->count,
 		.closed_fd = s->end.closed_fd,
 	};
@@ -352,7 +357,7 @@ static void close_fd(int fd)
 		close(fd);
 }
 
-static void close_session(struct session *s)
+static void close_session(struct session *s, int *status, struct err *err)
 {
 	log__status(NULL);
 	session__keep_losses(s);
@@ -368,6 +373,9 @@ static void close_session(struct session *s)
 	unwatched_look__free(&s->unwatched_look);
 	mains__free(s->discovery.mains);
 	sink_parts__close(&s->sink);
+	if (!err->msg[0] && deliver__failure(s->deliver, err) && !*status)
+		*status = JANK_EXIT_FAILED;
+	deliver__free(s->deliver);
 	catalogue__close(s->selection.catalogue);
 	queue__free(s->queue);
 	loops__free(s->intake.loops);
@@ -402,6 +410,6 @@ int session__run(const struct options *opts, struct err *err)
 	workload__reap(&s.workload);
 	if (!status && s.workload.ended && !s.end.own_end)
 		status = workload__exit_status(&s.workload);
-	close_session(&s);
+	close_session(&s, &status, err);
 	return status;
 }

@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "catalogue/catalogue.h"
 #include "catalogue/wait_note.h"
+#include "deliver/deliver.h"
 #include "enrich/machine.h"
 #include "intake/records.h"
 #include "model/block.h"
@@ -318,7 +319,8 @@ struct session {
 	struct user_account as; /* --as; name NULL: not given */
 	struct losses losses;
 	struct event_loop *event_loop;
-	struct queue *queue; /* to the sink thread */
+	struct queue *queue;	 /* to the sink thread */
+	struct deliver *deliver; /* NULL: the command has no sinks */
 	struct sink_parts sink;
 	struct sink_thread *sink_thread;
 	struct loader *loader;

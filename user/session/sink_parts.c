@@ -17,7 +17,8 @@ static uint64_t cut_cnt(void *ctx)
 	return symbolizer__cut_cnt(ctx);
 }
 
-static int open_output(struct sink_parts *parts, const struct options *opts, struct err *err)
+static int open_output(struct sink_parts *parts, const struct sink_parts_opts *opts,
+		       struct err *err)
 {
 	const struct namer namer = { .name = name_live,
 				     .cut_cnt = cut_cnt,
@@ -30,7 +31,13 @@ static int open_output(struct sink_parts *parts, const struct options *opts, str
 				     .callers = stack_cache__fill,
 				     .callers_ctx = parts->stack_cache };
 
-	return output__new(opts, &namer, parts->journal, parts->losses, &parts->output, err);
+	const struct output_opts output = { .options = opts->opts,
+					    .namer = &namer,
+					    .journal = parts->journal,
+					    .deliver = opts->deliver,
+					    .losses = parts->losses };
+
+	return output__new(&output, &parts->output, err);
 }
 
 static int open_symbolizer(struct sink_parts *parts, struct err *err)
@@ -89,7 +96,7 @@ int sink_parts__open(struct sink_parts *parts, const struct sink_parts_opts *opt
 		.losses = parts->losses,
 		.workers = parts->workers,
 	};
-	return open_output(parts, options, err);
+	return open_output(parts, opts, err);
 }
 
 void sink_parts__close(struct sink_parts *parts)

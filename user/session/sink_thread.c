@@ -350,12 +350,21 @@ static void on_map(struct sink_thread *sink, struct item *item)
 	report_leases(sink);
 }
 
+/* Also of the process that writes its records. */
+static void apply_nice(struct sink_thread *sink, pid_t tid, int offset)
+{
+	pid_t deliver = deliver__pid(sink->opts.deliver);
+
+	sink->offset = offset;
+	thread__set_nice(tid, sink->nice + offset);
+	if (deliver)
+		thread__set_nice(deliver, sink->nice + offset);
+}
+
 static void set_nice(struct sink_thread *sink, int offset)
 {
-	if (!sink->tid || sink->offset == offset)
-		return;
-	sink->offset = offset;
-	thread__set_nice(sink->tid, sink->nice + offset);
+	if (sink->tid && sink->offset != offset)
+		apply_nice(sink, sink->tid, offset);
 }
 
 void sink_thread__pace(struct sink_thread *sink)
@@ -374,8 +383,7 @@ static void *run(void *arg)
 	struct sink_thread *sink = arg;
 	struct item item;
 
-	sink->offset = BEHIND_NICE;
-	thread__set_nice(gettid(), sink->nice + BEHIND_NICE);
+	apply_nice(sink, gettid(), BEHIND_NICE);
 	sink->tid = gettid(); /* from here on sink_thread__pace sets the priority */
 	for (;;) {
 		next(sink, &item);

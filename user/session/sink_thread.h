@@ -10,6 +10,7 @@
 #include "catalogue/catalogue.h"
 #include "catalogue/idle_places.h"
 #include "catalogue/loop_owner.h"
+#include "deliver/deliver.h"
 #include "enrich/block_facts.h"
 #include "enrich/interp_threads.h"
 #include "enrich/parks.h"
@@ -134,6 +135,7 @@ struct sink_parts_opts {
 	const struct catalogue *catalogue; /* borrowed by the parts, as are the next two */
 	const struct loop_choice *choice;
 	struct losses *losses;
+	struct deliver *deliver; /* borrowed; NULL: the command has no sinks */
 };
 
 int sink_parts__open(struct sink_parts *parts, const struct sink_parts_opts *opts, struct err *err);
@@ -166,8 +168,9 @@ struct sink_thread_opts {
 	bool eager;	       /* look up the name of each loop at once, for its parks */
 	void (*at_end)(void *ctx, struct loop_owner *loop_owner); /* NULL: none */
 	void *at_end_ctx;
-	uint64_t count; /* stop after this many blocks; 0: no limit */
-	int closed_fd;	/* eventfd, written when stdout has no reader, or after the last block */
+	struct deliver *deliver; /* its process gets the thread's priority; borrowed, may be NULL */
+	uint64_t count;		 /* stop after this many blocks; 0: no limit */
+	int closed_fd; /* eventfd, written when stdout has no reader, or after the last block */
 };
 
 int sink_thread__start(const struct sink_thread_opts *opts, struct sink_thread **ret,

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The process that delivers records: one thread, which ends when its socket does. */
+#include "deliver/child.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "deliver/confine.h"
+#include "deliver/deliver.h"
+#include "deliver/message.h"
+#include "files/file.h"
+
+#define ORPHAN_S 2 /* after the tracer's death a slow reader of stdout has this long */
+
+struct child {
+	struct options opts; /* strings: of setup */
+	struct strbuf setup;
+	struct sinks sinks;
+	struct sink_progress *progress;
+};
+
+/* Also sent when the thread that started us ends: at the end of the run, with all records written. */
+static void on_orphaned(int sig)
+{
+	(void)sig;
+	alarm(ORPHAN_S);
+}
+
+/* The tracer ends us, not the terminal. Errors of writes are returned. */
+static void ignore_signals(void)
+{
+	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ };
+	sigset_t none;
+
+	for (unsigned i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	signal(CONFINE_ORPHANED, on_orphaned);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int map_progress(struct sink_progress **ret)
+{
+	void *at = mmap(NULL, SINK_MAX * sizeof(struct sink_progress), PROT_READ | PROT_WRITE,
+			MAP_SHARED, DELIVER_PROGRESS_FD, 0);
+
+	file__close_from(DELIVER_PROGRESS_FD);
+	if (at == MAP_FAILED)
+		return -errno;
+	*ret = at;
+	return 0;
+}
+
+/* err: for the user. */
+static int open_child(struct child *child, struct err *err)
+{
+	int res = map_progress(&child->progress);
+	uint64_t nr;
+
+	if (res)
+		return err__set(err, -res, "cannot map shared memory: %s", strerror(-res));
+	res = confine(err);
+	if (res)
+		return res;
+	res = message__receive_record(DELIVER_SOCKET_FD, &nr, &child->setup);
+	if (!res)
+		res = setup__unpack(&child->setup, &child->opts);
+	if (res)
+		return res;
+	log__set_level(child->opts.verbosity);
+	return sinks__open(&child->sinks, &child->opts, child->progress, err);
+}
+
+static int greet(const struct child *child, const struct err *err)
+{
+	struct greeting greeting = { .size = sizeof(greeting), .sink_cnt = child->sinks.cnt };
+
+	greeting.err = *err;
+	for (unsigned i = 0; i < child->sinks.cnt; i++)
+		snprintf(greeting.names[i], SINK_NAME_MAX, "%s", child->sinks.list[i]->ops->name);
+	return message__send_answer(DELIVER_SOCKET_FD, &greeting, sizeof(greeting));
+}
+
+static int deliver_one(struct child *child, struct strbuf *bytes)
+{
+	struct answer answer = {};
+	Jankbpf__Record *record;
+	int res = message__receive_record(DELIVER_SOCKET_FD, &answer.nr, bytes);
+
+	if (res)
+		return res;
+	record = jankbpf__record__unpack(NULL, bytes->len, (const uint8_t *)bytes->data);
+	if (record)
+		sinks__record(&child->sinks, record, answer.nr, answer.results);
+	for (unsigned i = 0; !record && i < child->sinks.cnt; i++)
+		answer.results[i] = -ENOMEM;
+	if (record)
+		jankbpf__record__free_unpacked(record, NULL);
+	return message__send_answer(DELIVER_SOCKET_FD, &answer, sizeof(answer));
+}
+
+static bool is_ours(void)
+{
+	struct stat st;
+
+	return !fstat(DELIVER_SOCKET_FD, &st) && S_ISSOCK(st.st_mode);
+}
+
+int deliver__main(void)
+{
+	struct child child = {};
+	struct strbuf bytes = STRBUF_INIT;
+	struct err err = {};
+	int res;
+
+	if (!is_ours()) {
+		log__error("'" DELIVER_WORD "': only a trace starts this process, for its own "
+			   "output; see jankbpf --help");
+		return JANK_EXIT_USAGE;
+	}
+	ignore_signals();
+	prctl(PR_SET_NAME, "jankbpf-deliver");
+	res = open_child(&child, &err);
+	if (!res || err.msg[0])
+		greet(&child, &err);
+	while (!res)
+		res = deliver_one(&child, &bytes);
+	sinks__close(&child.sinks);
+	strbuf__free(&child.setup);
+	strbuf__free(&bytes);
+	return res == -EPIPE ? JANK_EXIT_OK : JANK_EXIT_FAILED;
+}

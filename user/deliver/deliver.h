@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Delivery of records by a process of its own, jankbpf-deliver: it has the sinks, the identity of
+ * the user of sudo and no capability, and gets nothing but records of schema/blockinfo.proto. It is
+ * this program, executed again, so it holds no memory of the tracer.
+ *
+ * One record is under way at a time: the queue before the sink thread holds the others. A process
+ * that ends is started again and gets the record again.
+ */
+#ifndef JANK_DELIVER_DELIVER_H
+#define JANK_DELIVER_DELIVER_H
+
+#include "base/err.h"
+#include "options/options.h"
+#include "schema/blockinfo.pb-c.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The only argument of the process; not for users. */
+#define DELIVER_WORD "--deliver"
+
+struct deliver;
+
+/*
+ * Starts the process; needs the capabilities of root's start. Borrows opts. Returns 0, or -errno
+ * with a message. deliver__open waits until the sinks are open, and returns their error.
+ */
+int deliver__start(const struct options *opts, struct deliver **ret, struct err *err);
+int deliver__open(struct deliver *deliver, struct err *err);
+
+/* Ends the process: it has all acknowledged records, and is killed if it does not end in time. */
+void deliver__free(struct deliver *deliver); /* accepts NULL */
+
+unsigned deliver__sink_cnt(const struct deliver *deliver);
+const char *deliver__sink_name(const struct deliver *deliver, unsigned i); /* see sink_ops */
+
+/*
+ * Waits until every sink has the record, and sets the result of each: 0 or -errno. Returns 0;
+ * -ENOMEM or -EMSGSIZE: it was not sent; -ECHILD: the process cannot be kept running, see
+ * deliver__failure.
+ */
+int deliver__record(struct deliver *deliver, const Jankbpf__Record *record, int *results);
+
+/* How often the process was started again. */
+uint64_t deliver__restart_cnt(const struct deliver *deliver);
+
+/* Copies the message of the failure. False: there was none. Accepts NULL. */
+bool deliver__failure(const struct deliver *deliver, struct err *ret);
+
+/* The process; 0: none now. Any thread. Accepts NULL. */
+pid_t deliver__pid(const struct deliver *deliver);
+
+/* child.c: the process itself. Returns its exit status. */
+int deliver__main(void);
+
+#endif

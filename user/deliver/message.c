@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "deliver/message.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#define ERRNO_MAX 4095
+
+/* --- bytes */
+
+static int gone(int code)
+{
+	return code == ECONNRESET ? -EPIPE : -code;
+}
+
+/* Sends all parts; changes them. */
+static int send_all(int sock, struct iovec *parts, size_t cnt)
+{
+	while (cnt) {
+		struct msghdr msg = { .msg_iov = parts, .msg_iovlen = cnt };
+		ssize_t n = sendmsg(sock, &msg, MSG_NOSIGNAL);
+
+		if (n < 0 && errno != EINTR)
+			return gone(errno);
+		for (; cnt && n >= (ssize_t)parts->iov_len; parts++, cnt--)
+			n -= (ssize_t)parts->iov_len;
+		if (cnt && n > 0) {
+			parts->iov_base = (char *)parts->iov_base + n;
+			parts->iov_len -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+int message__send(int sock, uint64_t nr, const void *data, size_t size)
+{
+	struct message_head head = { nr, size };
+	struct iovec parts[] = { { &head, sizeof(head) }, { (void *)(uintptr_t)data, size } };
+
+	return size > MESSAGE_MAX ? -EMSGSIZE : send_all(sock, parts, 2);
+}
+
+int message__send_answer(int sock, const void *answer, size_t size)
+{
+	struct iovec part = { (void *)(uintptr_t)answer, size };
+
+	return send_all(sock, &part, 1);
+}
+
+int message__receive(int sock, void *to, size_t size)
+{
+	for (size_t at = 0; at < size;) {
+		ssize_t n = recv(sock, (char *)to + at, size - at, 0);
+
+		if (!n)
+			return -EPIPE;
+		if (n < 0 && errno != EINTR)
+			return gone(errno);
+		at += n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+int message__receive_record(int sock, uint64_t *ret_nr, struct strbuf *sb)
+{
+	struct message_head head;
+	char chunk[65536];
+	int res = message__receive(sock, &head, sizeof(head));
+
+	if (res)
+		return res;
+	if (head.size > MESSAGE_MAX)
+		return -EBADMSG;
+	*ret_nr = head.nr;
+	strbuf__reset(sb);
+	while (!res && head.size) {
+		size_t part = head.size < sizeof(chunk) ? head.size : sizeof(chunk);
+
+		res = message__receive(sock, chunk, part);
+		strbuf__add(sb, chunk, part);
+		head.size -= part;
+	}
+	return res ? res : sb->failed ? -ENOMEM : 0;
+}
+
+/* --- answers, which the tracer does not trust */
+
+static bool ends(const char *text, size_t size)
+{
+	return memchr(text, '\0', size);
+}
+
+int greeting__receive(int sock, struct greeting *ret)
+{
+	int res = message__receive(sock, ret, sizeof(*ret));
+
+	if (res)
+		return res;
+	if (ret->size != sizeof(*ret) || ret->sink_cnt > SINK_MAX ||
+	    !ends(ret->err.msg, sizeof(ret->err.msg)))
+		return -EBADMSG;
+	for (unsigned i = 0; i < ret->sink_cnt; i++)
+		if (!ends(ret->names[i], SINK_NAME_MAX))
+			return -EBADMSG;
+	if (ret->err.msg[0] && ret->err.exit != JANK_EXIT_USAGE)
+		ret->err.exit = JANK_EXIT_FAILED;
+	return 0;
+}
+
+int answer__receive(int sock, uint64_t nr, unsigned sink_cnt, struct answer *ret)
+{
+	int res = message__receive(sock, ret, sizeof(*ret));
+
+	if (res)
+		return res;
+	if (ret->nr != nr)
+		return -EBADMSG;
+	for (unsigned i = 0; i < SINK_MAX; i++)
+		if (ret->results[i] > 0 || ret->results[i] < (i < sink_cnt ? -ERRNO_MAX : 0))
+			return -EBADMSG;
+	return 0;
+}
+
+/* --- the setup */
+
+struct setup {
+	uint64_t keep_ns, max_size;
+	int32_t format, verbosity;
+	uint32_t has_dir, has_qualifier; /* strings that follow, with their NUL */
+};
+
+static void add_string(struct strbuf *sb, const char *str)
+{
+	if (str)
+		strbuf__add(sb, str, strlen(str) + 1);
+}
+
+void setup__pack(const struct options *opts, struct strbuf *sb)
+{
+	const struct setup setup = {
+		.keep_ns = opts->keep_ns,
+		.max_size = opts->max_size,
+		.format = opts->format,
+		.verbosity = opts->verbosity,
+		.has_dir = opts->output_dir != NULL,
+		.has_qualifier = opts->qualifier != NULL,
+	};
+
+	strbuf__add(sb, &setup, sizeof(setup));
+	add_string(sb, opts->output_dir);
+	add_string(sb, opts->qualifier);
+}
+
+/* Takes a string with its NUL, if there is one. */
+static const char *take_string(const char **at, const char *end)
+{
+	const char *str = *at, *nul = memchr(str, '\0', (size_t)(end - str));
+
+	if (nul)
+		*at = nul + 1;
+	return nul ? str : NULL;
+}
+
+int setup__unpack(const struct strbuf *sb, struct options *ret)
+{
+	const char *at = sb->data + sizeof(struct setup), *end = sb->data + sb->len;
+	struct setup setup;
+
+	if (sb->len < sizeof(setup))
+		return -EBADMSG;
+	memcpy(&setup, sb->data, sizeof(setup));
+	*ret = (struct options){
+		.command = CMD_TRACE,
+		.keep_ns = setup.keep_ns,
+		.max_size = setup.max_size,
+		.format = (enum format)setup.format,
+		.verbosity = setup.verbosity,
+	};
+	if (setup.has_dir && !(ret->output_dir = take_string(&at, end)))
+		return -EBADMSG;
+	if (setup.has_qualifier && !(ret->qualifier = take_string(&at, end)))
+		return -EBADMSG;
+	return 0;
+}

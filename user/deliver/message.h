@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Messages between the tracer and the process that delivers its records, on a stream socket. The
+ * tracer sends the setup, then records; the process answers each: the setup by a greeting, a record
+ * by the result of each sink. Both run the same program file, so structs are sent as they are.
+ *
+ * The tracer trusts no answer: answers have a fixed size, and every field is checked.
+ */
+#ifndef JANK_DELIVER_MESSAGE_H
+#define JANK_DELIVER_MESSAGE_H
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "deliver/sinks.h"
+#include "options/options.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#define MESSAGE_MAX   (64u << 20) /* bytes of a packed record or of the setup */
+#define SINK_NAME_MAX 16
+
+/* In front of the setup (nr 0) and of each packed record (nr from 1 on). */
+struct message_head {
+	uint64_t nr;
+	uint64_t size; /* bytes that follow */
+};
+
+/* Answer to the setup. err.msg is set if the sinks cannot be opened. */
+struct greeting {
+	uint32_t size; /* of this struct */
+	uint32_t sink_cnt;
+	char names[SINK_MAX][SINK_NAME_MAX];
+	struct err err;
+};
+
+/* Answer to a record. */
+struct answer {
+	uint64_t nr;
+	int32_t results[SINK_MAX]; /* 0 or -errno; unused ones are 0 */
+};
+
+/* All return 0, -EPIPE if the other side is gone, or -errno. They wait and retry on EINTR. */
+int message__send(int sock, uint64_t nr, const void *data, size_t size);
+int message__send_answer(int sock, const void *answer, size_t size);
+
+/* Receives exactly size bytes. */
+int message__receive(int sock, void *to, size_t size);
+
+/* Receives a head and its bytes into sb, which it empties first. -EBADMSG: over MESSAGE_MAX. */
+int message__receive_record(int sock, uint64_t *ret_nr, struct strbuf *sb);
+
+/* Tracer: receive and check. -EBADMSG: not what the process may answer. */
+int greeting__receive(int sock, struct greeting *ret);
+int answer__receive(int sock, uint64_t nr, unsigned sink_cnt, struct answer *ret);
+
+/* The options that matter to sinks; unpacked strings are borrowed from data. 0 or -EBADMSG. */
+void setup__pack(const struct options *opts, struct strbuf *sb);
+int setup__unpack(const struct strbuf *sb, struct options *ret);
+
+#endif

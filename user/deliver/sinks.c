@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "deliver/sinks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+bool output__wants_color(int fd)
+{
+	const char *no_color = getenv("NO_COLOR");
+
+	return isatty(fd) && (!no_color || !*no_color);
+}
+
+static unsigned width_of(int fd)
+{
+	struct winsize ws;
+
+	return isatty(fd) && !ioctl(fd, TIOCGWINSZ, &ws) ? ws.ws_col : 0;
+}
+
+/* Binary records do not go to a terminal: with -o they are in DIR, and the terminal shows text. */
+static int stdout_sink(const struct options *opts, struct sink **ret, struct err *err)
+{
+	enum format format = opts->format;
+
+	if (format == FORMAT_PROTO && isatty(STDOUT_FILENO)) {
+		if (!opts->output_dir)
+			return err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
+					     "stdout is a terminal and --format proto is binary: "
+					     "send it to a file or a program, or give -o DIR");
+		format = FORMAT_TEXT;
+	}
+	if (format == FORMAT_TEXT)
+		*ret = sink_text__new(STDOUT_FILENO, output__wants_color(STDOUT_FILENO),
+				      width_of(STDOUT_FILENO), opts->verbosity);
+	else
+		*ret = sink_stream__new(STDOUT_FILENO,
+					format == FORMAT_PROTO ? RECORD_PROTO : RECORD_JSON);
+	return *ret ? 0 : err__set(err, ENOMEM, "out of memory");
+}
+
+static int dir_sink(const struct options *opts, struct sink **ret, struct err *err)
+{
+	const struct sink_dir_opts dir = {
+		.dir = opts->output_dir,
+		.format = opts->format == FORMAT_PROTO ? RECORD_PROTO : RECORD_JSON,
+		.keep_ns = opts->keep_ns,
+		.max_bytes = opts->max_size,
+		.qualifier = opts->qualifier,
+	};
+	int res = sink_dir__new(&dir, ret, err);
+
+	if (res)
+		return res;
+	if (err->msg[0]) /* usable, but not at the moment: a full disk, … */
+		log__warn("%s", err->msg);
+	err->msg[0] = '\0';
+	return 0;
+}
+
+int sinks__open(struct sinks *sinks, const struct options *opts, struct sink_progress *progress,
+		struct err *err)
+{
+	struct sink *sink;
+	int res;
+
+	*sinks = (struct sinks){};
+	if (opts->command == CMD_LOOPS)
+		return 0; /* the command prints only its loops */
+	res = stdout_sink(opts, &sink, err);
+	if (!res)
+		sinks->list[sinks->cnt++] = sink;
+	if (!res && opts->output_dir) {
+		res = dir_sink(opts, &sink, err);
+		if (!res)
+			sinks->list[sinks->cnt++] = sink;
+	}
+	for (unsigned i = 0; progress && i < sinks->cnt; i++)
+		sinks->list[i]->progress = &progress[i];
+	return res;
+}
+
+void sinks__close(struct sinks *sinks)
+{
+	while (sinks->cnt) {
+		struct sink *sink = sinks->list[--sinks->cnt];
+
+		sink->ops->free(sink);
+	}
+}
+
+void sinks__record(struct sinks *sinks, const Jankbpf__Record *record, uint64_t nr, int *results)
+{
+	for (unsigned i = 0; i < sinks->cnt; i++) {
+		struct sink *sink = sinks->list[i];
+
+		if (sink_progress__begin(sink->progress, nr)) {
+			results[i] = sink->ops->record(sink, record);
+			sink_progress__end(sink->progress, nr, results[i]);
+		} else {
+			results[i] = sink->progress->result;
+		}
+	}
+}
