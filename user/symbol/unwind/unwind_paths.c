@@ -286,14 +286,25 @@ static bool is_goal(struct follow *f, const struct path_state *state)
 	return true;
 }
 
-/*
- * A stub: only an indirect jump, at the alignment of functions. It counts as a return, because its
- * target returns with the same stack.
- */
-static bool is_stub(const struct follow *f, const struct path_state *state, const struct insn *insn)
+/* jmp *N(%rip) */
+static bool jumps_by_word(const uint8_t *code)
 {
-	return insn->flow == INSN_JUMP && !insn->has_target && !f->goal && !f->of_java &&
-	       state->addr == f->from && state->addr % FUNCTION_ALIGN == 0;
+	struct form f = form_of(code);
+
+	return f.op == 0xff && f.modrm == 0x25;
+}
+
+/*
+ * A linker's stub or a tail call counts as a return, because its target returns with the same
+ * stack. Both jump by a fixed word of memory. Another indirect jump is a stub only if it is the
+ * first instruction of a function. The linker aligns a static program's stubs to 8 bytes only.
+ */
+static bool is_stub(const struct follow *f, const struct path_state *state, const uint8_t *code,
+		    const struct insn *insn)
+{
+	if (insn->flow != INSN_JUMP || insn->has_target || f->goal || f->of_java)
+		return false;
+	return jumps_by_word(code) || (state->addr == f->from && state->addr % FUNCTION_ALIGN == 0);
 }
 
 /*
@@ -378,7 +389,7 @@ static void run(struct follow *f, struct path_state *state)
 		code = code_at(f, state->addr, &len);
 		if (!code || insn_x86.decode(code, len, &insn))
 			return;
-		if (insn.flow == INSN_RETURN || is_stub(f, state, &insn) ||
+		if (insn.flow == INSN_RETURN || is_stub(f, state, code, &insn) ||
 		    is_java_entry(f, state, code))
 			return returns(f, state);
 		if (f->of_java && insn.flow == INSN_JUMP && !insn.has_target)
