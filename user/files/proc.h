@@ -47,7 +47,7 @@ int maps_file__read(const char *path, lines_fn fn, void *ctx);
 struct proc_maps_line {
 	uint64_t start, end, offset, dev, inode;
 	char *path; /* valid until the callback returns; "": none */
-	char *key; /* the line's text from the device on, columns one blank apart: maps_line__parse */
+	char *key;  /* the line's text from the device on, one blank between columns */
 };
 
 /*

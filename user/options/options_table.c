@@ -145,11 +145,11 @@ const struct option_row option_rows[] = {
 		  "the cheaper first." },
 	{ SECTION_PROBE, KEY_MARKS, "marks", "auto|always|never", "auto", TRACE, option__set_word,
 	  AT(marks), .help = "when to probe message handlers",
-	  .more = "These probes show what a loop handles, for a microsecond or more a message. auto "
-		  "removes them from a process that handles 2,000 messages or more a second, and "
-		  "returns them for 5 s after a slow one, at most a tenth of the time. Without "
-		  "them a block is a turn of the loop, described by its ready descriptors and "
-		  "stacks." },
+	  .more = "These probes show what a loop handles, for a microsecond or more a message. "
+		  "auto removes them from a process that handles 2,000 messages or more a "
+		  "second, and returns them for 5 s after a slow one, at most a tenth of the time. "
+		  "Without them a block is a turn of the loop, described by its ready descriptors "
+		  "and stacks." },
 	{ SECTION_PROBE, 'F', "frequency", "HZ", "99", TRACE, option__set_unsigned,
 	  AT(frequency_hz), .min = 0, .max = 9999,
 	  .help = "on-CPU stack samples per second and CPU; 0 = none" },
@@ -174,9 +174,9 @@ const struct option_row option_rows[] = {
 	{ SECTION_OUTPUT, 'o', "output", "DIR", NULL, TRACE | REPLAY, option__set_text,
 	  AT(output_dir), .help = "keep the blocks in DIR: the records and BlockCanary's logs",
 	  .more = "DIR/blocks.jsonl gets every record (blocks.pb with --format proto), and each "
-		  "block a log that BlockCanary's own "
-		  "reader opens. DIR is made where it isn't there, for its owner alone. A DIR that other "
-		  "users can write to is refused: they could replace its files." },
+		  "block a log that BlockCanary's own reader opens. DIR is made where it isn't "
+		  "there, for its owner alone. A DIR that other users can write "
+		  "to is refused: they could replace its files." },
 	{ SECTION_OUTPUT, KEY_KEEP, "keep", "TIME", "48h", TRACE | REPLAY, option__set_long_time,
 	  AT(keep_ns), .min = NS_PER_SEC, .max = 10 * YEAR_NS, .zero = true,
 	  .help = "with -o: delete logs older than this; 0 = never" },
