@@ -74,7 +74,7 @@ replay: #:tests tests of recorded journals
 live: #:tests tests against running programs (as root)
 	$(Q)$(call RUN_TESTS,$(LIVE_T))
 
-# Live tests that do not depend on timing run two at a time.
+# Live tests that do not depend on timing run three at a time on two cores: they mostly wait.
 LIVE_PARALLEL := as_user early_end cli man names options preflight privileges doctor btf disk hardening stdout ends leases android mmaps \
                  static leaks symbolize go_stripped go_off copies unloaded archive
 # HACKING.md lists their times.
@@ -88,7 +88,7 @@ LIVE_ALONE_T    = $(filter-out $(call LIVE_NAMED,$(LIVE_PARALLEL) $(SLOW_LIVE_PA
 SLOW_UNIT_BIN  := $(filter $(SLOW_UNIT:%=$(SAN)/tests/unit/test_%),$(UNIT_BIN))
 # The quickest stage comes first. Tests that measure time run alone.
 STAGES          = -j2 $(STYLE_T) $(filter-out $(SLOW_UNIT_BIN),$(UNIT_BIN)) $(FUZZ_BIN) $(REPLAY_T) $(BPF_BIN) \
-                  -j2 $(call LIVE_NAMED,$(LIVE_PARALLEL)) -j1 $(LIVE_ALONE_T)
+                  -j3 $(call LIVE_NAMED,$(LIVE_PARALLEL)) -j1 $(LIVE_ALONE_T)
 SLOW_STAGES     = -j2 $(SLOW_UNIT_BIN) $(call LIVE_NAMED,$(SLOW_LIVE_PARALLEL)) -j1 $(call LIVE_NAMED,$(SLOW_LIVE))
 RUN_STAGES      = PERL5LIB=tests/lib RUN="$(PROVE_TESTS)" tests/stages
 
