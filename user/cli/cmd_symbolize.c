@@ -3,13 +3,13 @@
  * Reads records one by one, from JSON Lines or a stream of messages, and writes the same form. A
  * record without new names is written unchanged.
  */
+#include "base/hash.h"
 #include "cli/commands.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "base/log.h"
 #include "export/json/json.h"
@@ -55,14 +55,17 @@ static void record_missing(struct record_names *names, const char *module, const
 		m = calloc(1, sizeof(*m) + len + 1);
 		if (!m)
 			return;
-		m->module = strdup(module);
-		if (!m->module) {
-			free(m);
-			return;
-		}
 		memcpy(m->build_id, build_id, len);
 		m->found = offline__knows(names->offline, build_id);
 		HASH_ADD_KEYPTR(hh, names->missing, m->build_id, len, m);
+		if (!m)
+			return;
+		m->module = strdup(module);
+		if (!m->module) {
+			HASH_DEL(names->missing, m);
+			free(m);
+			return;
+		}
 	}
 	m->cnt++;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "cli/commands.h"
@@ -71,6 +72,15 @@ static void fill_std_fds(void)
 		close(fd);
 }
 
+/* A trace counts them as losses. */
+static void report_memory(void)
+{
+	if (alloc__failed_cnt())
+		log__warn("out of memory %llu times: parts of the output are missing; free some "
+			  "memory and run it again",
+			  (unsigned long long)alloc__failed_cnt());
+}
+
 int main(int argc, char **argv)
 {
 	struct options opts;
@@ -87,6 +97,8 @@ int main(int argc, char **argv)
 	apart__stop();
 	if (status && err.msg[0])
 		log__error("%s", err.msg);
+	if (!status && opts.command != CMD_TRACE && opts.command != CMD_LOOPS)
+		report_memory();
 	options__free(&opts);
 	return check_stdout(opts.command, status);
 }

@@ -5,9 +5,19 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/alloc.h"
+
 void losses__add(struct losses *losses, int reason, uint64_t cnt)
 {
 	__atomic_fetch_add(&losses->cnt[reason], cnt, __ATOMIC_RELAXED);
+}
+
+void losses__add_memory(struct losses *losses)
+{
+	uint64_t cnt = alloc__failed_cnt();
+
+	if (losses->cnt[LOSS_NO_MEMORY] < cnt)
+		losses->cnt[LOSS_NO_MEMORY] = cnt;
 }
 
 static uint64_t read_cnt(const struct losses *losses, int reason)

@@ -37,6 +37,7 @@ struct losses {
 };
 
 void losses__add(struct losses *losses, int reason, uint64_t cnt); /* atomic */
+void losses__add_memory(struct losses *losses); /* failed allocations that no caller counted */
 uint64_t losses__total(const struct losses *losses);
 const char *loss__key(int reason); /* key in `lost` */
 

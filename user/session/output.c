@@ -7,8 +7,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include <uthash.h>
 
+#include "base/alloc.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "export/record/record.h"
 #include "export/sink.h"
@@ -335,12 +336,11 @@ static void count_reported(struct output *out, const struct block *block)
 	out->block_cnt++;
 	if (!entry && HASH_COUNT(out->reported) < REPORTED_MAX) {
 		entry = calloc(1, sizeof(*entry));
-		if (!entry) {
-			losses__add(out->losses, LOSS_NO_MEMORY, 1);
-			return;
+		if (entry) {
+			entry->key = (struct reported_key){ block->pid, block->loop };
+			HASH_ADD(hh, out->reported, key, sizeof(entry->key), entry);
 		}
-		entry->key = (struct reported_key){ block->pid, block->loop };
-		HASH_ADD(hh, out->reported, key, sizeof(entry->key), entry);
+		count(out, LOSS_NO_MEMORY, !entry);
 	}
 	if (entry)
 		entry->cnt++;
@@ -391,11 +391,14 @@ void output__enrich(struct output *out, struct block *block)
 
 int output__block(struct output *out, struct block *block)
 {
+	uint64_t failed = alloc__own_cnt();
 	int res;
 
 	count_reported(out, block);
 	run_step(out, block, name_stacks);
 	blame__block(block);
+	count(out, LOSS_NO_MEMORY,
+	      block__add_loss(block, LOSS_NO_MEMORY, alloc__own_cnt() - failed));
 	res = write_record(out, record__of_block(out->builder, block));
 	if (out->journal && journal_writer__flush(out->journal))
 		losses__add(out->losses, LOSS_JOURNAL, 1);

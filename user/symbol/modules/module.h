@@ -8,6 +8,7 @@
 #ifndef JANK_SYMBOL_MODULES_MODULE_H
 #define JANK_SYMBOL_MODULES_MODULE_H
 
+#include "base/hash.h"
 #include "symbol/dwarf/dwarf.h"
 #include "symbol/elf/debugfile.h"
 #include "symbol/elf/elf.h"
@@ -15,7 +16,6 @@
 #include "symbol/interpreters/gopclntab.h"
 #include "symbol/modules/module_id.h"
 #include "symbol/unwind/cfi.h"
-#include <uthash.h>
 
 #define MODULE_TABS_MAX 4
 

@@ -20,9 +20,9 @@
 #ifndef JANK_SYMBOL_MODULES_MODULE_ID_H
 #define JANK_SYMBOL_MODULES_MODULE_ID_H
 
+#include "base/hash.h"
 #include "files/file.h"
 #include <sys/stat.h>
-#include <uthash.h>
 
 /* A file as fstat describes it, and the part of it that is the module. */
 struct module_file {
