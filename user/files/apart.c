@@ -50,7 +50,7 @@ static struct {
 	unsigned stuck_cnt;
 	struct key refused[REFUSED_MAX];
 	unsigned refused_at;
-	uint64_t refused_cnt;
+	uint64_t refused_cnt; /* also read without the lock, which is held for up to PATIENCE_MS */
 } apart = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /*
@@ -324,7 +324,8 @@ static int64_t ask_for(struct key key, const struct request *req, int fd, int *r
 		if (res == -ETIMEDOUT)
 			refuse(key);
 	}
-	apart.refused_cnt += res == -ETIMEDOUT;
+	if (res == -ETIMEDOUT)
+		__atomic_fetch_add(&apart.refused_cnt, 1, __ATOMIC_RELAXED);
 	return res;
 }
 
@@ -395,12 +396,7 @@ int apart__open(const char *root, const char *path, uint64_t resolve)
 
 uint64_t apart__refused_cnt(void)
 {
-	uint64_t ret;
-
-	pthread_mutex_lock(&apart.lock);
-	ret = apart.refused_cnt;
-	pthread_mutex_unlock(&apart.lock);
-	return ret;
+	return __atomic_load_n(&apart.refused_cnt, __ATOMIC_RELAXED);
 }
 
 /* --- stat without a query */

@@ -72,23 +72,20 @@ static const char *type_of(const char *line, size_t len, dev_t *ret_dev)
 	return type + 3;
 }
 
-/* Calls fn for each mount until it returns true, and returns that value. */
-static bool each_mount(const char *path, bool (*fn)(const char *type, dev_t dev, dev_t wanted),
+/* Calls fn for each mount of the table until it returns true, and returns that value. */
+static bool each_mount(const char *table, bool (*fn)(const char *type, dev_t dev, dev_t wanted),
 		       dev_t wanted)
 {
-	struct strbuf sb = STRBUF_INIT;
 	bool ret = false;
 
-	if (!file__read(path, MOUNTS_MAX, &sb))
-		for (const char *at = strbuf__str(&sb); *at && !ret;) {
-			size_t len = strcspn(at, "\n");
-			dev_t dev;
-			const char *type = type_of(at, len, &dev);
+	for (const char *at = table; *at && !ret;) {
+		size_t len = strcspn(at, "\n");
+		dev_t dev;
+		const char *type = type_of(at, len, &dev);
 
-			ret = type && fn(type, dev, wanted);
-			at += len + (at[len] == '\n');
-		}
-	strbuf__free(&sb);
+		ret = type && fn(type, dev, wanted);
+		at += len + (at[len] == '\n');
+	}
 	return ret;
 }
 
@@ -112,6 +109,19 @@ static bool is_known(dev_t dev)
 	return false;
 }
 
+/* If the table cannot be read, what is known stays: for lack of a descriptor, or memory. */
+static void look_at_mounts(uint64_t now_ns)
+{
+	struct strbuf table = STRBUF_INIT;
+
+	if (!file__read("/proc/self/mountinfo", MOUNTS_MAX, &table)) {
+		direct_fs.cnt = 0;
+		each_mount(strbuf__str(&table), note_mount, 0);
+		direct_fs.next_ns = now_ns + LOOK_NS;
+	}
+	strbuf__free(&table);
+}
+
 bool openfile__trusts(dev_t dev)
 {
 	uint64_t now = clock__mono_ns();
@@ -122,9 +132,7 @@ bool openfile__trusts(dev_t dev)
 	pthread_mutex_lock(&direct_fs.lock);
 	ret = is_known(dev);
 	if (!ret && now >= direct_fs.next_ns) {
-		direct_fs.cnt = 0;
-		each_mount("/proc/self/mountinfo", note_mount, 0);
-		direct_fs.next_ns = now + LOOK_NS;
+		look_at_mounts(now);
 		ret = is_known(dev);
 	}
 	pthread_mutex_unlock(&direct_fs.lock);
@@ -139,12 +147,17 @@ bool openfile__trusts(dev_t dev)
  */
 static bool trusts_for(dev_t dev, uint32_t pid)
 {
+	struct strbuf table = STRBUF_INIT;
 	char path[64];
+	bool ret;
 
 	if (openfile__trusts(dev))
 		return true;
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mountinfo", pid);
-	return pid && each_mount(path, is_memory_of, dev);
+	ret = pid && !file__read(path, MOUNTS_MAX, &table) &&
+	      each_mount(strbuf__str(&table), is_memory_of, dev);
+	strbuf__free(&table);
+	return ret;
 }
 
 /* --- opening */

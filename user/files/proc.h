@@ -28,6 +28,9 @@ struct lines_limit {
 int lines__read(int fd, uint64_t *off, struct lines_limit limit, lines_fn fn, void *ctx,
 		bool *ret_cut);
 
+/* The same with a path that no traced program chose: all of the file. */
+int lines__read_path(const char *path, struct lines_limit limit, lines_fn fn, void *ctx);
+
 /*
  * Parses a hexadecimal number at *p, with or without 0x, and moves *p past it. Returns 0, or
  * -EINVAL when there is no number or it is too large.
