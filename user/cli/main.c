@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "export/sink.h"
 #include "files/apart.h"
+#include "files/unread.h"
 #include "options/options.h"
 #include "session/session.h"
 
@@ -72,9 +73,13 @@ static void fill_std_fds(void)
 		close(fd);
 }
 
-/* A trace counts them as losses. */
-static void report_memory(void)
+/* A trace has reported it. */
+static void report_left_out(void)
 {
+	char text[512];
+
+	while (unread__next(text, sizeof(text)))
+		log__warn("%s", text);
 	if (alloc__failed_cnt())
 		log__warn("out of memory %llu times: parts of the output are missing; free some "
 			  "memory and run it again",
@@ -98,7 +103,7 @@ int main(int argc, char **argv)
 	if (status && err.msg[0])
 		log__error("%s", err.msg);
 	if (!status && opts.command != CMD_TRACE && opts.command != CMD_LOOPS)
-		report_memory();
+		report_left_out();
 	options__free(&opts);
 	return check_stdout(opts.command, status);
 }

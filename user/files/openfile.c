@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "files/apart.h"
 #include "files/file.h"
+#include "files/unread.h"
 
 #ifndef RESOLVE_CACHED
 #define RESOLVE_CACHED 0x20
@@ -226,11 +227,19 @@ static int reopen(int handle, const char *from, struct stat *st)
 	return fd;
 }
 
+/* Counts a file that is not opened for lack of a descriptor. Returns fd. */
+static int counted(int fd, const char *path)
+{
+	if (fd == -EMFILE || fd == -ENFILE)
+		unread__add(UNREAD_NO_FD, path);
+	return fd;
+}
+
 int openfile__link(const char *path, struct stat *st)
 {
 	int handle = open(path, O_PATH | O_CLOEXEC);
 
-	return handle < 0 ? -errno : reopen(handle, path, st);
+	return counted(handle < 0 ? -errno : reopen(handle, path, st), path);
 }
 
 /*
@@ -243,7 +252,7 @@ static int open_by_name(const char *root, const char *path, uint64_t resolve, st
 
 	if (handle == -EAGAIN || handle == -EINVAL) /* the flag exists since 5.12 */
 		handle = apart__open(root, path, resolve);
-	return handle < 0 ? handle : reopen(handle, root ? root : path, st);
+	return counted(handle < 0 ? handle : reopen(handle, root ? root : path, st), path);
 }
 
 int openfile__path(const char *path, struct stat *st)
