@@ -6,7 +6,7 @@ TSAN      := $(OUT)/tsan
 TSAN_BIN  := $(call ONLY,$(TSAN)/test_queue $(TSAN)/test_loss)
 
 $(TSAN)/test_queue: tests/unit/test_queue.c user/session/queue.c user/session/queue.h user/base/clock.c user/base/strbuf.c
-$(TSAN)/test_loss: tests/unit/test_loss.c user/model/loss.c user/model/loss.h
+$(TSAN)/test_loss: tests/unit/test_loss.c user/model/loss.c user/model/loss.h user/base/alloc.c
 $(TSAN)/%: tests/tap.h
 	@mkdir -p $(@D)
 	$(call msg,TEST,$@)
