@@ -6,9 +6,9 @@
 #include <sys/mman.h>
 
 #include "symbol/dwarf/dwarf.h"
-#include "tests/fuzz/corpus.h"
 #include "tests/fuzz/sections.h"
 
+#define LOOK_UPS  64	      /* of a file; each may read all of it */
 #define BYTES_MAX (64u << 20) /* memory, for files of 64 KiB */
 
 static struct {
@@ -17,7 +17,7 @@ static struct {
 	int fd;
 } run;
 
-static void damage_debug(struct fuzz *f, unsigned char *bytes, size_t len)
+static void damage_debug(struct fuzz *f, unsigned char *bytes, size_t *len)
 {
 	static const char *const prefixes[] = { ".debug_", ".zdebug_", NULL };
 
@@ -37,7 +37,9 @@ static void take(const struct dwarf_place *place, void *ctx)
 
 static void look_up(struct dwarf *dwarf, const struct elf_segment *seg)
 {
-	for (uint64_t at = 0; at < seg->file_size && at < CORPUS_INPUT_SZ; at += 5) {
+	uint64_t end = seg->file_size < CORPUS_INPUT_SZ ? seg->file_size : CORPUS_INPUT_SZ;
+
+	for (uint64_t at = 0; at < end; at += 5 + end / LOOK_UPS) {
 		unsigned left = DWARF_INLINED_MAX + 1;
 
 		dwarf__find(dwarf, seg->vaddr + at, take, &left);
@@ -69,7 +71,7 @@ static void use(const struct corpus *c)
 
 int main(void)
 {
-	struct corpus *c = corpus__load("dwarf");
+	struct corpus *c = corpus__load("dwarf", 1500);
 
 	c->damage = damage_debug;
 	run.fd = memfd_create("dwarf", MFD_CLOEXEC);

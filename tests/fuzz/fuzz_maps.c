@@ -89,7 +89,7 @@ static void read_mounts(void)
 
 int main(void)
 {
-	struct corpus *c = corpus__load("maps");
+	struct corpus *c = corpus__load("maps", 150);
 
 	scratch__init();
 	run.fd = memfd_create("maps", MFD_CLOEXEC);

@@ -27,11 +27,14 @@ struct output {
 	jmp_buf full;
 };
 
+/* piece may be NULL if it is empty. */
 static void add(const char *piece, size_t len, void *opaque)
 {
 	struct output *out = opaque;
 	size_t room = out->cap - 1 - out->len;
 
+	if (!len)
+		return;
 	memcpy(out->buf + out->len, piece, len < room ? len : room);
 	out->len += len < room ? len : room;
 	if (len >= room)
