@@ -211,7 +211,7 @@ static int parse_tail(char *at, struct proc_maps_line *ret)
 int maps_line__parse(char *at, bool any, struct proc_maps_line *ret)
 {
 	if (lines__hex(&at, &ret->start) || *at++ != '-' || lines__hex(&at, &ret->end) ||
-	    *at++ != ' ' || ret->start >= ret->end || strcspn(at, " ") != 4)
+	    *at++ != ' ' || ret->start >= ret->end || strcspn(at, " ") != 4 || at[4] != ' ')
 		return -EINVAL;
 	if (at[2] != 'x' && !any)
 		return 0;
