@@ -122,7 +122,10 @@ int output__new(const struct options *opts, const struct namer *namer, struct jo
 	out->namer = *namer;
 	out->losses = losses;
 	out->builder = record__new();
-	res = out->builder ? add_sinks(out, opts, err) : err__set(err, ENOMEM, "out of memory");
+	res = out->builder
+		      ? record__set_redaction(out->builder, opts->redact, opts->redact_key, err)
+		      : err__set(err, ENOMEM, "out of memory");
+	res = res ?: add_sinks(out, opts, err);
 	if (!res && jw) {
 		out->journal = jw;
 		out->answers = answers_writer__new(jw);
