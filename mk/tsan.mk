@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# The modules that two threads share, built once more with ThreadSanitizer: their unit tests, with
-# only the files that they need. `make unit` and `make check` run them.
+# ThreadSanitizer. The modules that two threads share, built once more with it: their unit tests,
+# with only the files that they need. `make unit` and `make check` run them. `make tsan` builds the
+# whole program with it and makes short traces: a minute, after a build of its own.
 
 TSAN      := $(OUT)/tsan
 TSAN_BIN  := $(call ONLY,$(TSAN)/test_queue $(TSAN)/test_loss)
@@ -14,3 +15,11 @@ $(TSAN)/%: tests/tap.h
 
 unit-bin: $(TSAN_BIN)
 UNIT_BIN += $(TSAN_BIN)
+
+TSAN_PROGRAM := $(TSAN)/san/jankbpf
+
+tsan: all #:tests ThreadSanitizer on the whole program, in short traces (as root)
+	$(Q)$(MAKE) $(JOBS) SANITIZE=thread OUT=$(TSAN) $(TSAN_PROGRAM)
+	$(Q)JANKBPF=$(CURDIR)/$(TSAN_PROGRAM) tests/tsan.py
+
+.PHONY: tsan
