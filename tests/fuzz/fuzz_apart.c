@@ -140,7 +140,7 @@ int main(void)
 	if (room == MAP_FAILED || mprotect(run.shared, SHARED_SZ, PROT_READ | PROT_WRITE))
 		abort();
 	run.file = memfd_create("file", MFD_CLOEXEC);
-	run.fuzz = fuzz__begin(100);
+	run.fuzz = fuzz__begin(10);
 	while (fuzz__goes_on(&run.fuzz) && !run.broken) {
 		one_request();
 		cost__end(&run.fuzz.cost, SHARED_SZ);

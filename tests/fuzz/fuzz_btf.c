@@ -72,7 +72,7 @@ int main(void)
 		skip_all("no BTF is built in to damage");
 	bpf_log__capture();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-	run.fuzz = fuzz__begin(20);
+	run.fuzz = fuzz__begin(5);
 	while (fuzz__goes_on(&run.fuzz) && !run.broken)
 		round_on(&btf_embedded_rows[fuzz__below(&run.fuzz, btf_embedded_row_cnt)]);
 	ok(!run.broken, "every promise is kept in %llu rounds: %s",

@@ -196,7 +196,7 @@ static void round_on(const struct catalogue_embedded *file)
 
 int main(void)
 {
-	run.fuzz = fuzz__begin(150);
+	run.fuzz = fuzz__begin(100);
 	while (fuzz__goes_on(&run.fuzz) && !run.broken)
 		round_on(&catalogue_embedded_files[fuzz__below(&run.fuzz, catalogue_embedded_cnt)]);
 	ok(!run.broken, "every promise is kept in %llu rounds: %s",

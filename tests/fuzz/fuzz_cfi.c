@@ -57,7 +57,7 @@ static void use(struct corpus *c)
 
 int main(void)
 {
-	struct corpus *c = corpus__load("cfi", 60);
+	struct corpus *c = corpus__load("cfi", 40);
 
 	c->damage = damage_tables;
 	while (corpus__next(c) && !run.broken)

@@ -63,7 +63,7 @@ static void use(const struct corpus *c)
 
 int main(void)
 {
-	struct corpus *c = corpus__load("gopclntab", 20);
+	struct corpus *c = corpus__load("gopclntab", 10);
 
 	c->damage = damage_table;
 	while (corpus__next(c) && !run.broken)

@@ -149,7 +149,7 @@ int main(void)
 		skip_all("x86-64's code");
 	if (!start())
 		skip_all("no ptrace here");
-	run.fuzz = fuzz__begin(400);
+	run.fuzz = fuzz__begin(20);
 	while (fuzz__goes_on(&run.fuzz) && !run.broken) {
 		struct symbolizer *sym;
 

@@ -132,7 +132,7 @@ static uint64_t run(const char *path)
 
 int main(void)
 {
-	struct fuzz fuzz = fuzz__begin(40);
+	struct fuzz fuzz = fuzz__begin(20);
 	uint64_t found = 0;
 
 	scratch__init();

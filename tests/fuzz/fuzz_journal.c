@@ -271,7 +271,7 @@ int main(void)
 		return tap__done();
 	run.in = memfd_create("in", MFD_CLOEXEC);
 	run.out = memfd_create("out", MFD_CLOEXEC);
-	run.fuzz = fuzz__begin(400);
+	run.fuzz = fuzz__begin(150);
 	log__set_level(LOG_QUIET);
 	while (!run.broken && fuzz__goes_on(&run.fuzz))
 		one_round(&bytes);

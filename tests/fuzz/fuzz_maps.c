@@ -103,7 +103,7 @@ static void read_mounts(void)
 
 int main(void)
 {
-	struct corpus *c = corpus__load("maps", 150);
+	struct corpus *c = corpus__load("maps", 60);
 
 	scratch__init();
 	run.fd = memfd_create("maps", MFD_CLOEXEC);

@@ -44,7 +44,7 @@ static void use(struct corpus *c)
 
 int main(void)
 {
-	struct corpus *c = corpus__load("mmaps", 20);
+	struct corpus *c = corpus__load("mmaps", 5);
 	bool all = true;
 
 	c->words = words;

@@ -350,7 +350,7 @@ int main(void)
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	struct losses losses = { 0 };
 
-	run.fuzz = fuzz__begin(100);
+	run.fuzz = fuzz__begin(60);
 	run.text = sink_text__new(null, false, 0, 2);
 	while (!run.broken && fuzz__goes_on(&run.fuzz)) {
 		run.loops = loops__new(&losses);

@@ -137,7 +137,7 @@ int main(void)
 
 	for (size_t i = 0; i < 3; i++)
 		images[i] = image__new(versions[i]);
-	run.fuzz = fuzz__begin(30);
+	run.fuzz = fuzz__begin(10);
 	while (fuzz__goes_on(&run.fuzz) && !broken) {
 		struct image_mem *image = &images[run.fuzz.round % 3];
 

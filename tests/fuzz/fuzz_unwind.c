@@ -87,7 +87,7 @@ int main(void)
 	    !capture__take(fx.pid, 8192, &run.capture))
 		skip_all("no ptrace here");
 	sym = fixture__symbolizer("/nowhere", NULL);
-	run.fuzz = fuzz__begin(200);
+	run.fuzz = fuzz__begin(100);
 	while (fuzz__goes_on(&run.fuzz) && !run.broken) {
 		damage_copy(sym, fx.pid);
 		any_expression();
