@@ -131,6 +131,9 @@ $(VARIANT)/%.o: %.c $(VARIANT)/cflags
 	$(call msg,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+# Failed allocations are counted, whoever calls malloc.
+$(VARIANT)/user/%.o: CPPFLAGS += -include user/base/alloc.h
+
 $(SKEL_SRC:%.c=$(VARIANT)/%.o): $(SKEL)
 
 $(VARIANT)/user/probes/loader_open.o: $(CALIBRATE)

@@ -12,112 +12,9 @@
 #include "bpf/message.bpf.h"
 #include "bpf/record.bpf.h"
 #include "bpf/share.bpf.h"
+#include "bpf/thread_counts.bpf.h"
+#include "bpf/thread_table.bpf.h"
 #include "bpf/waker_watch_on.bpf.h"
-
-#ifdef JANK_PLAIN
-#define THREAD_BY_ID 1
-
-/*
- * Returns the state of the thread that had number tid before an exec. The typed object finds it by
- * the task itself.
- */
-static __always_inline struct jank_thread *thread__get_as(struct task_struct *task, __u32 tid)
-{
-	return bpf_map_lookup_elem(&jank_threads, &tid);
-}
-
-static __always_inline struct jank_thread *thread__get(struct task_struct *task)
-{
-	return thread__get_as(task, KREAD(task, pid));
-}
-
-static __always_inline struct jank_thread *thread__alloc(struct task_struct *task)
-{
-	__u32 zero = 0, tid = KREAD(task, pid);
-	struct jank_thread *blank = bpf_map_lookup_elem(&jank_blank, &zero), *t;
-
-	if (!blank || bpf_map_update_elem(&jank_threads, &tid, blank, BPF_NOEXIST)) {
-		lost__add(JANK_LOST_NO_THREAD);
-		return NULL;
-	}
-	t = bpf_map_lookup_elem(&jank_threads, &tid);
-	if (t)
-		t->task = (u64)task;
-	return t;
-}
-
-/* Returns nonzero when the table is full, or the user is over its share of it. */
-static __noinline int thread__make(struct task_struct *task)
-{
-	__u32 user = share__of(task);
-	struct jank_thread *t;
-
-	if (!jank_conf.tgid && !share__takes_thread(user))
-		return -1;
-	t = thread__alloc(task);
-	if (t) {
-		t->user = user;
-		t->counted_user = !jank_conf.tgid;
-		return 0;
-	}
-	if (!jank_conf.tgid)
-		share__return_thread(user);
-	return -1;
-}
-
-/* Sets the task of an entry that user space may have created. */
-static __always_inline void thread__is(struct jank_thread *t, struct task_struct *task)
-{
-	t->task = (u64)task;
-}
-
-static __noinline int thread__drop(struct task_struct *task, __u32 tid)
-{
-	struct jank_thread *t = bpf_map_lookup_elem(&jank_threads, &tid);
-
-	if (t && t->counted_user)
-		share__return_thread(t->user);
-	bpf_map_delete_elem(&jank_threads, &tid);
-	return 0;
-}
-
-/* The thread ends: another thread may get its number from here on. */
-static __always_inline void thread__free(struct task_struct *task, __u32 tid)
-{
-	thread__drop(task, tid);
-}
-#else
-#define THREAD_BY_ID 0
-
-static __always_inline struct jank_thread *thread__get(struct task_struct *task)
-{
-	return bpf_task_storage_get(&jank_threads, task, NULL, 0);
-}
-
-static __always_inline struct jank_thread *thread__get_as(struct task_struct *task, __u32 tid)
-{
-	return thread__get(task);
-}
-
-static __always_inline struct jank_thread *thread__alloc(struct task_struct *task)
-{
-	return bpf_task_storage_get(&jank_threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-}
-
-static __always_inline void thread__is(struct jank_thread *t, struct task_struct *task)
-{
-}
-
-static __always_inline void thread__drop(struct task_struct *task, __u32 tid)
-{
-	bpf_task_storage_delete(&jank_threads, task);
-}
-
-/* The kernel frees the storage with the task's last reference. */
-static __always_inline void thread__free(struct task_struct *task, __u32 tid)
-{
-}
-#endif
 
 /* Generation of user space's answers about processes with parks; 0: none yet. */
 static __always_inline __u32 thread__park_gen(void)
@@ -125,27 +22,6 @@ static __always_inline __u32 thread__park_gen(void)
 	__u32 zero = 0, *gen = bpf_map_lookup_elem(&jank_park_gen, &zero);
 
 	return gen ? *(volatile __u32 *)gen : 0;
-}
-
-static __always_inline struct jank_thread *thread__create(struct task_struct *task)
-{
-#ifdef JANK_PLAIN
-	struct jank_thread *t = thread__make(task) ? NULL : thread__get(task);
-
-	if (!t)
-		return NULL;
-#else
-	struct jank_thread *t = thread__alloc(task);
-
-	if (!t) {
-		lost__add(JANK_LOST_NO_THREAD);
-		return NULL;
-	}
-	t->user = share__of(task);
-#endif
-	t->fd = -1;
-	t->loop = JANK_LOOP_EPOLL;
-	return t;
 }
 
 /* In a process with parks (JANK_PARKS_*), a thread that never waits elsewhere may be a worker. */
@@ -225,74 +101,6 @@ static __always_inline void thread__set_counted(struct jank_thread *t, __u32 cou
 static __always_inline bool thread__waits(const struct jank_thread *t)
 {
 	return t->phase == JANK_PHASE_WAITING || t->phase == JANK_PHASE_PARKED;
-}
-
-/* Counts a duration in ns. Returns true when the counter is full. */
-static __always_inline bool thread__count(struct jank_thread *t, struct jank_hist *hist, u64 ns)
-{
-	u64 log2, bucket;
-	__u32 cnt = 0;
-
-	/* Through memory: otherwise the verifier follows each of the 32 paths to the end. */
-	*(volatile u64 *)&t->spill = jank_hist__log2(ns);
-	log2 = *(volatile u64 *)&t->spill;
-	bucket = jank_hist__bucket(ns, log2);
-	if (bucket < JANK_HIST_BUCKETS)
-		cnt = ++hist->cnt[bucket];
-	if (ns > hist->max_ns)
-		hist->max_ns = ns;
-	return cnt >= JANK_HIST_FULL;
-}
-
-static __always_inline void thread__fill_counts(struct jank_rec_thread *rec, struct jank_thread *t,
-						struct task_struct *task, u64 now)
-{
-	record__head(&rec->hdr, JANK_REC_THREAD, sizeof(*rec), now, task);
-	rec->dispatch_cnt = t->dispatch_cnt;
-	rec->block_cnt = t->block_cnt;
-	rec->hang_cnt = t->hang_cnt;
-	rec->loop = t->loop;
-	rec->pad = 0;
-	record__comm(rec->comm, task);
-	bpf_probe_read_kernel(&rec->dispatches, sizeof(rec->dispatches), &t->dispatches);
-	rec->dispatches.edge_ns = jank_conf.threshold_ns;
-	bpf_probe_read_kernel(&rec->starts, sizeof(rec->starts), &t->starts);
-	rec->starts.edge_ns = jank_conf.threshold_ns;
-}
-
-/* Sends the thread's counts. Returns -1 when the ring is full; the caller counts the loss. */
-static __noinline int thread__send_counts(struct jank_thread *t, struct task_struct *task, u64 now)
-{
-	struct jank_rec_thread *rec = bpf_ringbuf_reserve(&jank_ring, sizeof(*rec), 0);
-
-	if (!rec)
-		return -1;
-	thread__fill_counts(rec, t, task, now);
-	bpf_ringbuf_submit(rec, 0);
-	return 0;
-}
-
-static __noinline int thread__clear_counts(struct jank_thread *t)
-{
-	t->dispatch_cnt = 0;
-	t->block_cnt = 0;
-	t->hang_cnt = 0;
-	/* A failed read fills its buffer with zeros in one call (bpf_probe_read_kernel_common). */
-	bpf_probe_read_kernel(&t->dispatches, sizeof(t->dispatches), NULL);
-	bpf_probe_read_kernel(&t->starts, sizeof(t->starts), NULL);
-	return 0;
-}
-
-/*
- * A counter is full: sends the counts as those of a thread that ended, and resets them. When the
- * ring is full, the counts continue and the next call retries; counts are lost only after another
- * 2^31.
- */
-static __noinline int thread__flush(struct jank_thread *t, struct task_struct *task, u64 now)
-{
-	if (thread__send_counts(t, task, now))
-		return -1;
-	return thread__clear_counts(t);
 }
 
 /*

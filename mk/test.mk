@@ -40,8 +40,8 @@ $(VARIANT)/tests/unit/test_%: tests/unit/test_%.c $(APPLIB) $(LIB)
 	$(call msg,TEST,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(APPLIB) $(LIB) $(LDFLAGS) $(TEST_LDLIBS) $(LDLIBS)
 
-# The test makes malloc fail on demand.
-$(VARIANT)/tests/unit/test_record_memory: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc strdup)
+# These tests make malloc fail on demand.
+$(VARIANT)/tests/unit/test_record_memory $(VARIANT)/tests/unit/test_alloc: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc strdup)
 
 # Only these tests may include the skeleton, after bpf/jank_abi.h, whose types it uses.
 $(VARIANT)/tests/bpf/test_%: tests/bpf/test_%.c $(SKEL) $(LIB)
@@ -81,7 +81,7 @@ LIVE_PARALLEL := as_user deliver early_end cli man names options preflight privi
 SLOW_UNIT          := symbol_gopclntab
 SLOW_LIVE_PARALLEL := compat32 features hostile jit kill loops pids sites stopped targets
 SLOW_LIVE          := all busy_loop crowd degraded hang longmaps marks memory overload places python_chain shares \
-                      simjank truth_forms watched workers
+                      simjank truth_forms upsets watched workers
 
 LIVE_NAMED      = $(filter $(1:%=tests/live/%.t),$(LIVE_T))
 LIVE_ALONE_T    = $(filter-out $(call LIVE_NAMED,$(LIVE_PARALLEL) $(SLOW_LIVE_PARALLEL) $(SLOW_LIVE)),$(LIVE_T))

@@ -20,6 +20,7 @@ INTEGERS = {FIELD.TYPE_UINT32: (0, 2**32 - 1), FIELD.TYPE_UINT64: (0, 2**64 - 1)
 JSON_OF = {FIELD.TYPE_STRING: "string", FIELD.TYPE_BOOL: "boolean", FIELD.TYPE_DOUBLE: "number", FIELD.TYPE_MESSAGE: "object",
            **{kind: "integer" for kind in INTEGERS}}
 ROOT = "Record"
+REDACT = ("paths", "peers", "messages", "code", "sentence")  # enum redact of user/export/json/json.h
 
 
 class Table:
@@ -72,8 +73,19 @@ class Field:
             yield f"{where}: type '{self.kind}' is of JSON's {wanted}, the field is not"
         if self.type["json"] == "number" and "decimals" not in self.type:
             yield f"{where}: type '{self.kind}' lacks decimals"
+        if self.is_free_text() and "redact" not in self.flags:
+            yield f"{where}: free text without redact=CLASS"
+        if set(self.redact()) - set(REDACT):
+            yield f"{where}: redact: not of {', '.join(REDACT)}"
         if not self.text:
             yield f"{where}: no comment in blockinfo.proto"
+
+    def is_free_text(self):
+        return self.type["json"] == "string" and not {"words", "pattern"} & set(self.type)
+
+    def redact(self):
+        """Classes of --redact that change the field."""
+        return [name for name in self.flags.get("redact", "no").split(",") if name != "no"]
 
     def bounds(self):
         low, high = INTEGERS.get(self.proto.type, (0, 0))
@@ -133,8 +145,9 @@ def c_table(messages):
         for field in sorted(messages[name][1], key=lambda field: field.proto.number):
             sub = f"{c_name(field.object)}_fields" if field.object else "NULL"
             low, high = field.bounds()
+            redact = " | ".join(f"REDACT_{name.upper()}" for name in field.redact())
             yield (f"\t{{ FIELD_{formats[field.type['json']]}, {field.type.get('decimals', 0)}, {int('empty' in field.flags)}, "
-                   f"{low}, {high}ull, {sub} }}, /* {field.name} */")
+                   f"{low}, {high}ull, {redact or 0}, {sub} }}, /* {field.name} */")
         yield "};"
     yield f"\nconst struct field *const fields__of_record = {c_name(ROOT)}_fields;"
 

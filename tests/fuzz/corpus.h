@@ -4,7 +4,7 @@
  * An input that takes a new path through the code (cover.h) is damaged further. The input of a
  * finding is left in $FUZZ_KEEP, or /tmp.
  *
- * 	struct corpus c = corpus__load("elf");
+ * 	struct corpus c = corpus__load("elf", 100);
  * 	while (corpus__next(&c))
  * 		use(c.bytes, c.len);
  */
@@ -24,8 +24,10 @@
 #include "tests/tap.h"
 
 #define CORPUS_MAX	4096
-#define CORPUS_INPUT_SZ 65536
-#define CORPUS_SECONDS	10 /* CPU seconds for one input: more is a hang */
+#define CORPUS_INPUT_SZ (128 << 10)
+#define CORPUS_KEPT_SZ	(16 << 10) /* longer inputs are not damaged further */
+#define CORPUS_REPEATS	64	   /* one input in so many is long */
+#define CORPUS_SECONDS	10	   /* CPU seconds for one input: more is a hang */
 
 struct corpus_input {
 	unsigned char *bytes;
@@ -40,10 +42,9 @@ struct corpus {
 	/* Of this round, in a buffer of exactly len: the sanitizer catches a read beyond. */
 	unsigned char *bytes;
 	size_t len;
-	/* A mutator that knows the format; NULL: none. */
-	void (*damage)(struct fuzz *f, unsigned char *bytes, size_t len);
-	const char *const *words;      /* words of the format, NULL at the end; or NULL */
-	uint64_t begin_ns, slowest_ns; /* CPU time */
+	/* A mutator that knows the format; it may use all CORPUS_INPUT_SZ bytes. NULL: none. */
+	void (*damage)(struct fuzz *f, unsigned char *bytes, size_t *len);
+	const char *const *words; /* words of the format, NULL at the end; or NULL */
 	size_t seed_edges;
 };
 
@@ -127,8 +128,8 @@ static inline void corpus__add_dir(struct corpus *c, const char *dir)
 		free(entries);
 }
 
-/* Relative to the checkout, where make runs the tests. */
-static inline struct corpus *corpus__load(const char *name)
+/* Relative to the checkout, where make runs the tests. per_byte: the bound on the cost. */
+static inline struct corpus *corpus__load(const char *name, unsigned per_byte)
 {
 	struct corpus *c = calloc(1, sizeof(*c));
 	char dir[256];
@@ -136,7 +137,7 @@ static inline struct corpus *corpus__load(const char *name)
 	if (!c)
 		abort();
 	snprintf(dir, sizeof(dir), "tests/fuzz/corpus/%s", name);
-	c->fuzz = fuzz__begin();
+	c->fuzz = fuzz__begin(per_byte);
 	c->name = name;
 	corpus__add_dir(c, dir);
 	if (!c->cnt)
@@ -203,6 +204,19 @@ static inline void corpus__splice(struct corpus *c)
 	corpus__put(c, piece, len);
 }
 
+/* Repeats a part as often as there is room: a reader that is not linear shows it. */
+static inline void corpus__repeat(struct corpus *c)
+{
+	size_t from = fuzz__below(&c->fuzz, c->len), len = fuzz__below(&c->fuzz, c->len - from) + 1;
+	size_t tail = c->len - from - len, room = CORPUS_INPUT_SZ - c->len, at = from + len;
+
+	room -= room % len;
+	memmove(c->bytes + at + room, c->bytes + at, tail);
+	for (size_t end = at + room; at < end; at++)
+		c->bytes[at] = c->bytes[at - len];
+	c->len += room;
+}
+
 static inline void corpus__damage_once(struct corpus *c)
 {
 	struct fuzz *f = &c->fuzz;
@@ -223,7 +237,7 @@ static inline void corpus__damage_once(struct corpus *c)
 	case 4:
 	case 5:
 		if (c->damage && c->len) {
-			c->damage(f, c->bytes, c->len);
+			c->damage(f, c->bytes, &c->len);
 			break;
 		} /* fall through */
 	case 6:
@@ -241,14 +255,13 @@ static inline void corpus__damage_once(struct corpus *c)
 static inline void corpus__judge(struct corpus *c)
 {
 	const char *dir = getenv("FUZZ_KEEP");
-	uint64_t took = fuzz__cpu_ns() - c->begin_ns;
 
-	if (took > c->slowest_ns)
-		c->slowest_ns = took;
+	if (!cost__end(&c->fuzz.cost, c->len))
+		corpus__keep(c, dir && *dir ? dir : "/tmp", "cost");
 	if (c->fuzz.round <= c->seeds) {
 		cover__end();
 		c->seed_edges = cover.edges;
-	} else if (cover__end()) {
+	} else if (cover__end() && c->len <= CORPUS_KEPT_SZ) {
 		corpus__add(c, c->bytes, c->len);
 		if (dir && *dir)
 			corpus__keep(c, dir, "new");
@@ -269,6 +282,8 @@ static inline void corpus__make(struct corpus *c)
 	memcpy(c->bytes, c->inputs[nr].bytes, c->len);
 	if (!is_seed)
 		damages = fuzz__chance(&c->fuzz, 2) ? 1 : fuzz__below(&c->fuzz, 8) + 1;
+	if (damages && c->len && fuzz__chance(&c->fuzz, CORPUS_REPEATS))
+		corpus__repeat(c);
 	for (; damages; damages--)
 		corpus__damage_once(c);
 	exact = realloc(c->bytes, c->len ? c->len : 1);
@@ -289,22 +304,22 @@ static inline bool corpus__next(struct corpus *c)
 		c->seeds = c->cnt;
 	free(c->bytes);
 	c->bytes = NULL;
-	on = fuzz__goes_on(&c->fuzz) || c->fuzz.round <= c->seeds;
+	on = fuzz__goes_on(&c->fuzz) || (c->fuzz.round <= c->seeds && !c->fuzz.cost.exceeded);
 	if (!on)
 		return false;
 	corpus__make(c);
 	corpus__alarm(CORPUS_SECONDS);
-	c->begin_ns = fuzz__cpu_ns();
 	cover__begin();
+	cost__begin(&c->fuzz.cost);
 	return true;
 }
 
-/* Prints what was done, and frees it. */
+/* Judges the cost, prints what was done, and frees it. */
 static inline void corpus__end(struct corpus *c)
 {
-	diag("%s: %llu inputs in %.0f s of CPU, slowest %.1f ms", c->name,
-	     (unsigned long long)c->fuzz.round - 1,
-	     (fuzz__cpu_ns() - c->fuzz.begin_ns) / (double)NS_PER_SEC, c->slowest_ns / 1e6);
+	cost__ok(&c->fuzz.cost);
+	diag("%s: %llu inputs in %.0f s of CPU", c->name, (unsigned long long)c->fuzz.round - 1,
+	     (cost__cpu_ns() - c->fuzz.begin_ns) / (double)NS_PER_SEC);
 	if (cover.edges)
 		diag("of %zu files %zu edges, at the end of %zu %zu", c->seeds, c->seed_edges,
 		     c->cnt, cover.edges);

@@ -18,7 +18,8 @@ static struct {
 	uint8_t taken[COVER_SZ]; /* how often in this round, up to 255 */
 	uint8_t known[COVER_SZ]; /* how often in any round: a bit for each power of two */
 	uintptr_t before;
-	size_t edges; /* with something in known */
+	size_t edges;	/* with something in known */
+	uint64_t steps; /* blocks of code that were run since the start */
 } cover;
 
 void __sanitizer_cov_trace_pc(void);
@@ -32,6 +33,7 @@ __sanitizer_cov_trace_pc(void)
 	cover.taken[(at ^ cover.before) % COVER_SZ] +=
 		cover.taken[(at ^ cover.before) % COVER_SZ] != 255;
 	cover.before = at >> 1;
+	cover.steps++;
 }
 
 __attribute__((no_sanitize_coverage)) static inline void cover__begin(void)

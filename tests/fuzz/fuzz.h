@@ -13,13 +13,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
+#include "tests/fuzz/cost.h"
 #include "tests/fuzz/cover.h"
 #include "tests/tap.h"
 
 struct fuzz {
 	uint64_t state, begin_ns, end_ns, round;
 	size_t early; /* edges that were taken in the first tenth of the time */
+	struct cost cost;
 };
 
 static inline uint64_t fuzz__env(const char *name, uint64_t otherwise)
@@ -29,14 +30,6 @@ static inline uint64_t fuzz__env(const char *name, uint64_t otherwise)
 	return text && *text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-static inline uint64_t fuzz__cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return now.tv_sec * NS_PER_SEC + now.tv_nsec;
-}
-
 static volatile sig_atomic_t fuzz_interrupted;
 
 static inline void fuzz__interrupt(int sig)
@@ -44,27 +37,30 @@ static inline void fuzz__interrupt(int sig)
 	fuzz_interrupted = 1;
 }
 
-static inline struct fuzz fuzz__begin(void)
+/* per_byte: the bound on the cost of a round (cost.h). */
+static inline struct fuzz fuzz__begin(unsigned per_byte)
 {
-	uint64_t now = fuzz__cpu_ns();
+	uint64_t now = cost__cpu_ns();
 
 	signal(SIGINT, fuzz__interrupt);
 	return (struct fuzz){
 		.state = fuzz__env("FUZZ_SEED", 1) * 2654435761u + 88172645463325252ull,
+		.cost.per_byte = per_byte,
 		.begin_ns = now,
 		.end_ns = now + fuzz__env("FUZZ_SECONDS", 3) * NS_PER_SEC,
 	};
 }
 
-/* Is there another round? */
+/* Is there another round? Its cost counts from here to cost__end. */
 static inline bool fuzz__goes_on(struct fuzz *f)
 {
-	uint64_t now = fuzz__cpu_ns();
+	uint64_t now = cost__cpu_ns();
 
 	f->round++;
 	if (!f->early && now - f->begin_ns > (f->end_ns - f->begin_ns) / 10)
 		f->early = cover__count();
-	return now < f->end_ns && !fuzz_interrupted;
+	cost__begin(&f->cost);
+	return now < f->end_ns && !fuzz_interrupted && !f->cost.exceeded;
 }
 
 /* Prints how far it came, if compiled with coverage (cover.h). */

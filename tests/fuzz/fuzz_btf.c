@@ -63,6 +63,7 @@ static void round_on(const struct btf_embedded *row)
 		check(btf);
 	btf__free(btf);
 	free(bytes);
+	cost__end(&f->cost, row->size);
 }
 
 int main(void)
@@ -71,7 +72,7 @@ int main(void)
 		skip_all("no BTF is built in to damage");
 	bpf_log__capture();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-	run.fuzz = fuzz__begin();
+	run.fuzz = fuzz__begin(5);
 	while (fuzz__goes_on(&run.fuzz) && !run.broken)
 		round_on(&btf_embedded_rows[fuzz__below(&run.fuzz, btf_embedded_row_cnt)]);
 	ok(!run.broken, "every promise is kept in %llu rounds: %s",
@@ -80,5 +81,6 @@ int main(void)
 	   "all results occurred: %llu parsed, %llu valid, %llu lack a field",
 	   (unsigned long long)run.parsed, (unsigned long long)run.sound,
 	   (unsigned long long)run.lacking);
+	cost__ok(&run.fuzz.cost);
 	return tap__done();
 }

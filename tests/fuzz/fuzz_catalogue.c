@@ -9,7 +9,8 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/tap.h"
 
-#define LEN(a) (sizeof(a) / sizeof(*(a)))
+#define INPUT_MAX (128 << 10)
+#define LEN(a)	  (sizeof(a) / sizeof(*(a)))
 
 static struct {
 	struct fuzz fuzz;
@@ -131,6 +132,21 @@ static void mutate(struct fuzz *f, char *text, size_t len, struct strbuf *ret)
 	strbuf__add(ret, text + from, len - from);
 }
 
+/* A part of the text as often as there is room, with a name of its own each time. */
+static void repeat(struct strbuf *text)
+{
+	struct fuzz *f = &run.fuzz;
+	size_t from = fuzz__below(f, text->len), len = fuzz__below(f, text->len - from) + 1;
+	char *part = strndup(text->data + from, len);
+
+	for (unsigned i = 0; part && text->len + len < INPUT_MAX; i++) {
+		if (fuzz__chance(f, 2))
+			strbuf__addf(text, "\n[a%u]\nlibrary = x\nwait = poll\n", i);
+		strbuf__adds(text, part);
+	}
+	free(part);
+}
+
 static void load(const struct strbuf *text)
 {
 	struct catalogue *cat = calloc(1, sizeof(*cat));
@@ -146,6 +162,7 @@ static void load(const struct strbuf *text)
 			run.broken = "an error has its line";
 	}
 	catalogue__close(cat);
+	cost__end(&run.fuzz.cost, text->len);
 }
 
 static void round_on(const struct catalogue_embedded *file)
@@ -165,6 +182,8 @@ static void round_on(const struct catalogue_embedded *file)
 	else
 		strbuf__add(&text, file->text + from,
 			    len < file->size - from ? len : file->size - from);
+	if (text.len && fuzz__chance(f, 64))
+		repeat(&text);
 	if (!fuzz__chance(f, 30)) {
 		mutate(f, text.data, text.len, &damaged);
 		load(&damaged);
@@ -177,7 +196,7 @@ static void round_on(const struct catalogue_embedded *file)
 
 int main(void)
 {
-	run.fuzz = fuzz__begin();
+	run.fuzz = fuzz__begin(100);
 	while (fuzz__goes_on(&run.fuzz) && !run.broken)
 		round_on(&catalogue_embedded_files[fuzz__below(&run.fuzz, catalogue_embedded_cnt)]);
 	ok(!run.broken, "every promise is kept in %llu rounds: %s",
@@ -186,5 +205,6 @@ int main(void)
 	   "all results occurred: %llu accepted with %llu marks, %llu refused",
 	   (unsigned long long)run.taken, (unsigned long long)run.marks,
 	   (unsigned long long)run.refused);
+	cost__ok(&run.fuzz.cost);
 	return tap__done();
 }

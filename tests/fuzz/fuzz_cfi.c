@@ -4,7 +4,6 @@
  * bounds, memory included.
  */
 #include "symbol/unwind/cfi.h"
-#include "tests/fuzz/corpus.h"
 #include "tests/fuzz/sections.h"
 
 #define ROWS	  64
@@ -15,7 +14,7 @@ static struct {
 	const char *broken;
 } run;
 
-static void damage_tables(struct fuzz *f, unsigned char *bytes, size_t len)
+static void damage_tables(struct fuzz *f, unsigned char *bytes, size_t *len)
 {
 	static const char *const prefixes[] = { ".eh_frame", ".debug_frame", NULL };
 
@@ -58,7 +57,7 @@ static void use(struct corpus *c)
 
 int main(void)
 {
-	struct corpus *c = corpus__load("cfi");
+	struct corpus *c = corpus__load("cfi", 40);
 
 	c->damage = damage_tables;
 	while (corpus__next(c) && !run.broken)

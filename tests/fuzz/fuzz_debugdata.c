@@ -149,7 +149,7 @@ static void use(const struct corpus *c)
 
 int main(void)
 {
-	struct corpus *c = corpus__load("debugdata");
+	struct corpus *c = corpus__load("debugdata", 20);
 
 	run.fd = memfd_create("debugdata", MFD_CLOEXEC);
 	while (corpus__next(c) && !run.broken)

@@ -6,9 +6,9 @@
 #include <sys/mman.h>
 
 #include "symbol/dwarf/dwarf.h"
-#include "tests/fuzz/corpus.h"
 #include "tests/fuzz/sections.h"
 
+#define LOOK_UPS  8	      /* of a long file; each may read all of it */
 #define BYTES_MAX (64u << 20) /* memory, for files of 64 KiB */
 
 static struct {
@@ -17,7 +17,7 @@ static struct {
 	int fd;
 } run;
 
-static void damage_debug(struct fuzz *f, unsigned char *bytes, size_t len)
+static void damage_debug(struct fuzz *f, unsigned char *bytes, size_t *len)
 {
 	static const char *const prefixes[] = { ".debug_", ".zdebug_", NULL };
 
@@ -35,9 +35,12 @@ static void take(const struct dwarf_place *place, void *ctx)
 		run.broken = "more functions than there may be";
 }
 
-static void look_up(struct dwarf *dwarf, const struct elf_segment *seg)
+static void look_up(struct dwarf *dwarf, const struct elf_segment *seg, bool is_long)
 {
-	for (uint64_t at = 0; at < seg->file_size && at < CORPUS_INPUT_SZ; at += 5) {
+	uint64_t end = seg->file_size < CORPUS_INPUT_SZ ? seg->file_size : CORPUS_INPUT_SZ;
+	uint64_t step = is_long ? end / LOOK_UPS + 1 : 5;
+
+	for (uint64_t at = 0; at < end; at += step) {
 		unsigned left = DWARF_INLINED_MAX + 1;
 
 		dwarf__find(dwarf, seg->vaddr + at, take, &left);
@@ -62,14 +65,14 @@ static void use(const struct corpus *c)
 	dwarf = dwarf__new(&elf, NULL);
 	for (size_t i = 0; dwarf && i < elf.load_cnt; i++)
 		if (elf.loads[i].exec)
-			look_up(dwarf, &elf.loads[i]);
+			look_up(dwarf, &elf.loads[i], c->len > CORPUS_KEPT_SZ);
 	dwarf__free(dwarf);
 	elf__close(&elf);
 }
 
 int main(void)
 {
-	struct corpus *c = corpus__load("dwarf");
+	struct corpus *c = corpus__load("dwarf", 1000);
 
 	c->damage = damage_debug;
 	run.fd = memfd_create("dwarf", MFD_CLOEXEC);

@@ -12,7 +12,7 @@
 #include "symbol/interpreters/interp.h"
 #include "symbol/modules/module.h"
 #include "symbol/names/resolve.h"
-#include "tests/fuzz/corpus.h"
+#include "tests/fuzz/sections.h"
 
 #define BYTES_MAX (64u << 20) /* bound on tables, from files of 64 KiB */
 
@@ -57,6 +57,17 @@ static void damage_headers(struct fuzz *f, unsigned char *bytes, size_t len)
 	if (room < width || at > len || room > len - at)
 		return;
 	memcpy(bytes + at + fuzz__below(f, room / width) * width, &number, width);
+}
+
+static void damage(struct fuzz *f, unsigned char *bytes, size_t *len)
+{
+	static const char *const prefixes[] = { ".symtab", ".dynsym", ".strtab", ".plt",
+						".note",   ".gnu",    NULL };
+
+	if (fuzz__chance(f, 4))
+		sections__damage(f, bytes, len, prefixes);
+	else
+		damage_headers(f, bytes, *len);
 }
 
 static void look_up(struct modules *modules, struct module *module, size_t len)
@@ -159,9 +170,9 @@ static void read_functions(const void *bytes, size_t len)
 
 int main(void)
 {
-	struct corpus *c = corpus__load("elf");
+	struct corpus *c = corpus__load("elf", 80);
 
-	c->damage = damage_headers;
+	c->damage = damage;
 	c->words = words;
 	run.fd = memfd_create("elf", MFD_CLOEXEC);
 	while (corpus__next(c) && !run.broken) {

@@ -6,7 +6,6 @@
 #include <elf.h>
 
 #include "symbol/interpreters/gopclntab.h"
-#include "tests/fuzz/corpus.h"
 #include "tests/fuzz/sections.h"
 
 #define BYTES_MAX (4u << 20)
@@ -16,7 +15,7 @@ static struct {
 	const char *broken;
 } run;
 
-static void damage_table(struct fuzz *f, unsigned char *bytes, size_t len)
+static void damage_table(struct fuzz *f, unsigned char *bytes, size_t *len)
 {
 	static const char *const prefixes[] = { ".gopclntab", ".data.rel.ro", ".rela", NULL };
 
@@ -64,7 +63,7 @@ static void use(const struct corpus *c)
 
 int main(void)
 {
-	struct corpus *c = corpus__load("gopclntab");
+	struct corpus *c = corpus__load("gopclntab", 10);
 
 	c->damage = damage_table;
 	while (corpus__next(c) && !run.broken)

@@ -9,7 +9,7 @@
 #include "tests/tap.h"
 
 #define CODE	0x7f0000001000ull
-#define DUMP_SZ 65536
+#define DUMP_SZ (1 << 20)
 
 static unsigned char bytes[DUMP_SZ];
 static size_t len;
@@ -66,17 +66,21 @@ static void put_move(uint64_t from, uint64_t to)
 
 static void make_dump(struct fuzz *fuzz)
 {
+	size_t size;
+
 	len = 0;
 	put(0x14a695444, 8);
 	put(40, 8);
 	put(0, 8);
 	put(0, 8);
 	put(0, 8);
-	while (len < DUMP_SZ / 64) {
-		uint64_t addr = CODE + 16 * fuzz__below(fuzz, 64);
+	/* A long one shows a reader that is not linear. */
+	size = fuzz__chance(fuzz, 128) ? DUMP_SZ - 256 : 1024;
+	while (len < size) {
+		uint64_t addr = CODE + 16 * fuzz__below(fuzz, size / 16);
 
 		if (fuzz__chance(fuzz, 8))
-			put_move(addr, CODE + 16 * fuzz__below(fuzz, 64));
+			put_move(addr, CODE + 16 * fuzz__below(fuzz, size / 16));
 		else if (fuzz__chance(fuzz, 2))
 			put_lines(addr);
 		else
@@ -128,7 +132,7 @@ static uint64_t run(const char *path)
 
 int main(void)
 {
-	struct fuzz fuzz = fuzz__begin();
+	struct fuzz fuzz = fuzz__begin(20);
 	uint64_t found = 0;
 
 	scratch__init();
@@ -137,8 +141,10 @@ int main(void)
 		for (size_t i = fuzz__below(&fuzz, 6); i; i--)
 			fuzz__damage(&fuzz, bytes, len);
 		found += run(scratch__path("dump"));
+		cost__end(&fuzz.cost, len);
 	}
 	ok(found > fuzz.round, "%llu damaged dumps were read", (unsigned long long)fuzz.round);
+	cost__ok(&fuzz.cost);
 	fuzz__report(&fuzz);
 	return tap__done();
 }

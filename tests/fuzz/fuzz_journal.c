@@ -244,11 +244,14 @@ static void one_round(struct strbuf *bytes)
 {
 	bool json = fuzz__chance(&run.fuzz, 2);
 	char path[32];
+	size_t len;
 	int status;
 
 	make(bytes);
 	put(run.in, bytes);
+	len = bytes->len;
 	status = replay(json ? FORMAT_JSON : FORMAT_TEXT);
+	cost__end(&run.fuzz.cost, len);
 	run.done++;
 	run.refused += status != 0;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", run.out);
@@ -268,7 +271,7 @@ int main(void)
 		return tap__done();
 	run.in = memfd_create("in", MFD_CLOEXEC);
 	run.out = memfd_create("out", MFD_CLOEXEC);
-	run.fuzz = fuzz__begin();
+	run.fuzz = fuzz__begin(150);
 	log__set_level(LOG_QUIET);
 	while (!run.broken && fuzz__goes_on(&run.fuzz))
 		one_round(&bytes);
@@ -281,5 +284,6 @@ int main(void)
 	   (unsigned long long)run.fuzz.round);
 	ok(run.done > 10 && run.blocks > run.done && run.refused < run.done / 4,
 	   "most were read and gave blocks");
+	cost__ok(&run.fuzz.cost);
 	return tap__done();
 }

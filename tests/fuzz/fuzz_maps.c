@@ -40,6 +40,20 @@ static struct {
 	int fd;
 } run;
 
+/* The first line, in a buffer of exactly its size. */
+static void parse_line(const struct corpus *c)
+{
+	const char *text = (const char *)c->bytes, *end = memchr(text, '\n', c->len);
+	char *line = strndup(text, end ? (size_t)(end - text) : c->len);
+	struct proc_maps_line parsed;
+
+	if (!line)
+		abort();
+	if (maps_line__parse(line, true, &parsed) == 1 && parsed.start >= parsed.end)
+		run.broken = "an empty region";
+	free(line);
+}
+
 static void read_maps(void)
 {
 	struct proc_maps maps = { 0 };
@@ -89,7 +103,7 @@ static void read_mounts(void)
 
 int main(void)
 {
-	struct corpus *c = corpus__load("maps");
+	struct corpus *c = corpus__load("maps", 60);
 
 	scratch__init();
 	run.fd = memfd_create("maps", MFD_CLOEXEC);
@@ -101,6 +115,7 @@ int main(void)
 	while (corpus__next(c) && !run.broken) {
 		if (ftruncate(run.fd, 0) || pwrite(run.fd, c->bytes, c->len, 0) != (ssize_t)c->len)
 			abort();
+		parse_line(c);
 		read_maps();
 		maps_lines__each(run.path, take_line, NULL);
 		maps_lines__each_file(run.path, take_line, NULL);

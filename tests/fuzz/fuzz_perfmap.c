@@ -84,7 +84,7 @@ static void use(struct corpus *c)
 
 int main(void)
 {
-	struct corpus *c = corpus__load("perfmap");
+	struct corpus *c = corpus__load("perfmap", 60);
 
 	scratch__init();
 	if (mkdir(scratch__path("tmp"), 0755))

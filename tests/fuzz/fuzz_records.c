@@ -29,6 +29,7 @@ static struct {
 	struct fuzz fuzz;
 	struct loops *loops;
 	struct sink *text;
+	size_t bytes; /* of this round */
 	uint64_t records, decoded, blocks, links, read, refused;
 	const char *broken; /* the broken promise */
 } run;
@@ -324,6 +325,7 @@ static void feed(void)
 		len = fuzz__below(&run.fuzz, sizeof(room));
 	exact = fixture__exact(buf, len);
 	run.records++;
+	run.bytes += len;
 	if (!decode__record(exact, len, &event)) {
 		run.decoded++;
 		promise(!loops__event(run.loops, &event, &dispatch), "loops accept every event");
@@ -348,14 +350,16 @@ int main(void)
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	struct losses losses = { 0 };
 
-	run.fuzz = fuzz__begin();
+	run.fuzz = fuzz__begin(60);
 	run.text = sink_text__new(null, false, 0, 2);
 	while (!run.broken && fuzz__goes_on(&run.fuzz)) {
 		run.loops = loops__new(&losses);
+		run.bytes = 0;
 		for (int i = 0; i < RECORDS_PER_ROUND && !run.broken; i++)
 			feed();
 		list_all();
 		loops__free(run.loops);
+		cost__end(&run.fuzz.cost, run.bytes);
 	}
 	run.text->ops->free(run.text);
 	close(null);
@@ -371,5 +375,6 @@ int main(void)
 	ok(run.read > 10,
 	   "records were read again (%llu, %llu refused for numbers that JSON's reader has no type for)",
 	   (unsigned long long)run.read, (unsigned long long)run.refused);
+	cost__ok(&run.fuzz.cost);
 	return tap__done();
 }

@@ -8,8 +8,9 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/script_image.h"
 
-#define TABLE_MAX 256
-#define TYPE	  0x4711
+#define TABLE_MAX  256
+#define LONG_TABLE (64 << 10)
+#define TYPE	   0x4711
 
 static struct process_env env = { .proc = "/proc" };
 static const uint32_t versions[] = { 0x030b02f0, 0x030c01f0, 0x030d00f0 };
@@ -28,16 +29,18 @@ static void fill(uint8_t *bytes, size_t size)
 /* A buffer of exactly the stated size, so that the sanitizer catches a byte too much. */
 static bool table_holds(void)
 {
-	size_t size = fuzz__below(&run.fuzz, TABLE_MAX);
+	size_t size = fuzz__below(&run.fuzz, fuzz__chance(&run.fuzz, 256) ? LONG_TABLE : TABLE_MAX);
 	uint8_t *table = malloc(size ? size : 1);
 	uint32_t line;
 
 	fill(table, size);
+	cost__begin(&run.fuzz.cost);
 	for (size_t i = 0; i < size; i += 1 + fuzz__below(&run.fuzz, 4))
 		table[i] |= 0x80;
-	line = interp_line__at(table, size, fuzz__below(&run.fuzz, 100000),
+	line = interp_line__at(table, size, fuzz__below(&run.fuzz, 30),
 			       fuzz__chance(&run.fuzz, 9) ? fuzz__any(&run.fuzz)
 							  : fuzz__below(&run.fuzz, 200));
+	cost__end(&run.fuzz.cost, size);
 	run.lines += line > 0;
 	free(table);
 	return line <= 1u << 30;
@@ -134,7 +137,7 @@ int main(void)
 
 	for (size_t i = 0; i < 3; i++)
 		images[i] = image__new(versions[i]);
-	run.fuzz = fuzz__begin();
+	run.fuzz = fuzz__begin(10);
 	while (fuzz__goes_on(&run.fuzz) && !broken) {
 		struct image_mem *image = &images[run.fuzz.round % 3];
 
@@ -145,7 +148,9 @@ int main(void)
 			broken = "offsets";
 		if (run.fuzz.round % 16 == 0) { /* some 50 system calls */
 			memset(image->bytes, 0, image->used);
+			cost__begin(&run.fuzz.cost);
 			read_damaged(image, &image->offsets);
+			cost__end(&run.fuzz.cost, image->used);
 		}
 	}
 	ok(!broken, "round %llu: %s", (unsigned long long)run.fuzz.round,
@@ -157,5 +162,6 @@ int main(void)
 	for (size_t i = 0; i < 3; i++)
 		free(images[i].bytes);
 	fuzz__report(&run.fuzz);
+	cost__ok(&run.fuzz.cost);
 	return tap__done();
 }

@@ -35,8 +35,10 @@ static void damage_copy(struct symbolizer *sym, pid_t pid)
 		rec->copy_sz = fuzz__below(f, rec->copy_sz + 1);
 	if (fuzz__chance(f, 8))
 		rec->hdr.flags ^= 1 + fuzz__below(f, 3);
+	cost__begin(&f->cost);
 	if (symbolizer__unwind(sym, pid, &to->copy, &got))
 		run.broken = "a walk that fails";
+	cost__end(&f->cost, rec->copy_sz);
 	run.walks++;
 	run.deep += got.cnt > 3;
 	if (!got.cnt || got.cnt > UNWIND_MAX || got.used_sz > rec->copy_sz ||
@@ -85,7 +87,7 @@ int main(void)
 	    !capture__take(fx.pid, 8192, &run.capture))
 		skip_all("no ptrace here");
 	sym = fixture__symbolizer("/nowhere", NULL);
-	run.fuzz = fuzz__begin();
+	run.fuzz = fuzz__begin(100);
 	while (fuzz__goes_on(&run.fuzz) && !run.broken) {
 		damage_copy(sym, fx.pid);
 		any_expression();
@@ -99,5 +101,6 @@ int main(void)
 	symbolizer__free(sym);
 	fixture__stop(&fx);
 	fuzz__report(&run.fuzz);
+	cost__ok(&run.fuzz.cost);
 	return tap__done();
 }

@@ -56,7 +56,7 @@ static void list(void)
 
 int main(void)
 {
-	struct corpus *c = corpus__load("zip");
+	struct corpus *c = corpus__load("zip", 80);
 
 	c->words = words;
 	run.fd = memfd_create("zip", MFD_CLOEXEC);

@@ -14,6 +14,7 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
+import tap  # noqa: E402
 from tap import Tap, skip_all  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -48,9 +49,7 @@ def need_tracing():
     is."""
     if os.geteuid():
         skip_all("needs root")
-    doctor = subprocess.run([JANK, "doctor"], capture_output=True, text=True, check=False)
-    if doctor.returncode:
-        skip_all("tracing is not possible here: see jankbpf doctor")
+    tap.need_tracing(JANK)
     built = subprocess.run(["make", "-s", "bad-target"], capture_output=True, text=True, check=False)
     if built.returncode:
         print("Bail out! the targets do not build:", built.stderr.replace("\n", " "))

@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 
-from tap import Tap, skip_all  # noqa: F401 (tests import them from here)
+from tap import Tap, need_tracing, skip_all  # noqa: F401 (tests import them from here)
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 JANKBPF = os.environ.get("JANKBPF", os.path.join(ROOT, "jankbpf"))
@@ -31,9 +31,7 @@ def need(*programs):
     if not os.path.exists(JANKBPF):
         print(f"Bail out! {JANKBPF} is not built")
         sys.exit(1)
-    trial = subprocess.run([JANKBPF, "-q", "--", "true"], capture_output=True, text=True, timeout=60)
-    if trial.returncode == EXIT_CANNOT:
-        skip_all(trial.stderr.strip().splitlines()[0])
+    need_tracing(JANKBPF)
 
 
 class Trace:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Results of a Python test as TAP (Test Anything Protocol)."""
+import subprocess
 import sys
 
 DETAIL_MAX = 4000
@@ -59,3 +60,10 @@ class Tap:
 def skip_all(reason):
     print(f"1..0 # SKIP {reason}", flush=True)
     sys.exit(0)
+
+
+def need_tracing(jankbpf):
+    """Skips the whole test where tracing is not possible."""
+    doctor = subprocess.run([jankbpf, "doctor"], capture_output=True, text=True, timeout=60, check=False)
+    if doctor.returncode:
+        skip_all("tracing is not possible here: see jankbpf doctor")

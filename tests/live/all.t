@@ -3,7 +3,6 @@
 """jankbpf -a beside -p on the same processes, with each filter, and with hundreds of processes that
 start and end."""
 import collections
-import errno
 import json
 import os
 import re
@@ -16,6 +15,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 import bad
+from group import Group
 from live import JANKBPF, MS, ROOT, Tap, Trace, build, check_run, headline, need
 
 need("python3", "cc", "unshare")
@@ -28,40 +28,6 @@ CHURN_STALL_MS = 40
 GROWTH_KB = 2048 + 8192 + 8192
 THRESHOLD_NS = 25 * MS
 CONTAINER = "5bd1" * 16
-
-
-class Group:
-    """Our own cgroup (version 2) for the traced processes, or None."""
-
-    def __init__(self, name, parent=None):
-        self.path = os.path.join(parent.path if parent else self.root(), name)
-        os.mkdir(self.path)
-
-    @staticmethod
-    def root():
-        for line in open("/proc/self/mounts", encoding="utf-8"):
-            if line.split()[2] == "cgroup2":
-                return line.split()[1]
-        raise OSError("no cgroup v2 here")
-
-    def start(self, *command, **options):
-        enter = ["sh", "-c", 'echo $$ >"$0"/cgroup.procs && exec "$@"', self.path, *command]
-        return subprocess.Popen(enter, **options)
-
-    def pids(self):
-        return open(f"{self.path}/cgroup.procs", encoding="utf-8").read().split()
-
-    def remove(self):
-        """A killed process leaves the group a moment after it has left the group's list."""
-        for _ in range(200):
-            try:
-                os.rmdir(self.path)
-                return
-            except OSError as error:
-                if error.errno != errno.EBUSY:
-                    raise
-            time.sleep(0.05)
-        os.rmdir(self.path)
 
 
 def simjank(*options, start=subprocess.Popen, program=SIMJANK):

@@ -38,8 +38,11 @@ def test_frequency(process):
 
 
 def test_fps(process):
+    """The trace with one rate, and replays of it with others."""
+    journal = bad.scratch("fps")
     for fps in (30, 60, 144, 1000):
-        result = bad.trace("--json", "-t", "10ms", "-n", "2", "--fps", fps, "-p", process.pid)
+        source = ("replay", journal) if os.path.exists(journal) else ("-n", "2", "--journal", journal, "-p", process.pid)
+        result = bad.trace(*source, "--json", "-t", "10ms", "--fps", fps)
         good = [b["dropped_frames"] == b["delay_ns"] // (10**9 // fps) for b in result.blocks()]
         ok(good == [True, True], f"--fps {fps}", [(b["dropped_frames"], b["delay_ns"]) for b in result.blocks()])
 

@@ -173,7 +173,7 @@ def test_slow():
     tracer, reader = start_blocked(process, "-t", "1ms")
     time.sleep(5)
     tracer.process.send_signal(signal.SIGINT)
-    time.sleep(3)
+    bad.wait_for(lambda: "Ctrl-C again" in tracer.stderr(), 8)
     with os.fdopen(reader, "rb") as file:
         raw = file.read()
     result = tracer.finish(5)

@@ -87,8 +87,9 @@ def check(tap, what, folder, command):
     subprocess.run(["objcopy", "--only-keep-debug", program, os.path.join(debug, "of-it")], check=True)
     subprocess.run(["strip", program], check=True)
     records, journal = (os.path.join(folder, name) for name in ("records", "journal"))
-    with open(records, "wb") as file:
-        subprocess.run([JANKBPF, "--json", "-q", "-t", "30ms", "--journal", journal, "--", program], stdout=file, check=True)
+    with open(records, "wb") as file:  # of real-time priority: neighbours shall not take the CPU from handle_busy
+        subprocess.run([JANKBPF, "--json", "-q", "-t", "30ms", "--journal", journal, "--", "chrt", "-r", "1", program],
+                       stdout=file, check=True)
     with open(records, encoding="utf-8") as file:
         before = file.read()
     nameless = [frame for frame in frames(before, program) if "function" not in frame]

@@ -4,8 +4,9 @@
 
 The guard and the tolerances are wide, so that a busy neighbour cannot spoil a time; they only catch
 defects. Every dispatch must be reported once, none may be invented, each account must sum up, and
-the cause must be right.
+the cause must be right. The runs mostly sleep, so two of them run at a time.
 """
+import concurrent.futures
 import os
 import signal
 import subprocess
@@ -79,28 +80,35 @@ def run_pid(folder, build, backend, options):
     return truth, trace.keep(os.path.join(folder, "blocks"))
 
 
-def check(tap, what, runner, build, backend, *options, judged=()):
-    options = [*WORK, "--duration", f"{SECONDS}s", *options]
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            truth, blocks = runner(folder, build, backend, options)
-        except (RuntimeError, subprocess.SubprocessError) as error:
-            tap.check(False, what, error)
-            return
-        judge(tap, what, truth, blocks, judged)
+def run(folder, runner, build, backend):
+    os.mkdir(folder)
+    return runner(folder, build, backend, [*WORK, "--duration", f"{SECONDS}s"])
+
+
+def check(tap, what, future, loop):
+    try:
+        truth, blocks = future.result()
+    except (RuntimeError, subprocess.SubprocessError) as error:
+        tap.check(False, what, error)
+        return
+    judge(tap, what, truth, blocks, ["--loop", loop])
 
 
 def main():
     need()
     tap = Tap()
-    for build, loop in (("simjank", "epoll"), ("simjank-looper", "android-looper")):
-        if not os.path.exists(simjank(build)):
-            tap.skip(build, "not built: android-libutils-dev is not installed")
-            continue
-        for backend in ("kernel", "uprobe"):
-            for way, runner in (("-- COMMAND", run_command), ("-p PID", run_pid)):
-                check(tap, f"{build}, {backend}, {way}", runner, build, backend,
-                      judged=["--loop", loop])
+    runs = []
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for build, loop in (("simjank", "epoll"), ("simjank-looper", "android-looper")):
+            if not os.path.exists(simjank(build)):
+                tap.skip(build, "not built: android-libutils-dev is not installed")
+                continue
+            for backend in ("kernel", "uprobe"):
+                for way, runner in (("-- COMMAND", run_command), ("-p PID", run_pid)):
+                    future = pool.submit(run, os.path.join(folder, str(len(runs))), runner, build, backend)
+                    runs.append((f"{build}, {backend}, {way}", future, loop))
+        for what, future, loop in runs:
+            check(tap, what, future, loop)
     tap.end()
 
 

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "procfs/socketinfo.h"
+#include "procfs/socket.h"
 #include "tests/child.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "model/block.h"
 #include "tests/tap.h"
 
 static void test_keys(void)

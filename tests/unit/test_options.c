@@ -156,6 +156,18 @@ static void test_good(void)
 
 /* --- words */
 
+static void test_redact(void)
+{
+	struct options opts;
+	struct err err;
+
+	is_int(fixture__parse("-p 7 --redact messages,paths --redact-key k", &opts, &err), 0,
+	       "--redact: %s", err.msg);
+	is_uint(opts.redact, 5, "a bit for each word");
+	is_str(opts.redact_key, "k", "--redact-key");
+	options__free(&opts);
+}
+
 static void test_words(void)
 {
 	struct options opts;
@@ -170,6 +182,7 @@ static void test_words(void)
 	is_str(opts.journal, "j.bin", "--journal");
 	is_str(opts.qualifier, "nightly", "--qualifier");
 	ok(!opts.argv, "no COMMAND");
+	ok(!opts.redact && !opts.redact_key, "nothing is redacted");
 	options__free(&opts);
 	ok(!opts.pids && !opts.pid_cnt, "free clears them");
 
@@ -282,6 +295,7 @@ int main(void)
 {
 	test_good();
 	test_words();
+	test_redact();
 	test_command();
 	test_pid_list();
 	test_many_pids();

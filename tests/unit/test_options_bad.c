@@ -78,6 +78,11 @@ static const struct bad bads[] = {
 	{ "-p 1 --btf \1", "--btf is empty: give FILE" },
 	{ "-p 1 --btf a\tb", "--btf has control characters: give FILE" },
 	{ "-p 1 --btf", "--btf needs its FILE" },
+	{ "-p 1 --redact paths,x", "--redact 'x': give paths, peers or messages" },
+	{ "-p 1 --redact peers,", "--redact '': give paths, peers or messages" },
+	{ "-p 1 --redact-key k",
+	  "--redact-key is the key of --redact: say what to hash, such as --redact "
+	  "paths,peers,messages" },
 	{ "-p 1 --qualifier \1", "--qualifier is empty: give TEXT" },
 	{ "-p 1 --qualifier a\nb", "--qualifier has control characters: give TEXT" },
 	{ "-p", "-p needs its PID" },

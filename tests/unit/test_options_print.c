@@ -39,7 +39,7 @@ static const char *const names[] = {
 	"--btf",       "-- COMMAND",	"--all",
 	"--comm",      "--uid",		"--cgroup",
 	"--loop",      "--main-thread", "--marks",
-	"--format",
+	"--format",    "--redact",	"--redact-key",
 };
 
 static size_t longest_line(const char *text)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What was dropped is counted by user; the list is bounded, and its sum is exact. */
-#include "model/over_share.h"
+#include "model/loss.h"
 
 #include "model/block.h"
 #include "tests/tap.h"

@@ -9,45 +9,10 @@
 #include "export/record/record.h"
 #include "export/sink.h"
 #include "tests/export_fixture.h"
+#include "tests/failing_memory.h"
 #include "tests/tap.h"
 
 #define ALLOCATIONS_MAX 1000000
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t cnt, size_t size);
-void *__real_realloc(void *old, size_t size);
-char *__real_strdup(const char *text);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t cnt, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-char *__wrap_strdup(const char *text);
-
-static long left = -1; /* allocations until all fail; -1: none fails */
-
-static bool fails(void)
-{
-	return left >= 0 && (left ? left-- : 0) == 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t cnt, size_t size)
-{
-	return fails() ? NULL : __real_calloc(cnt, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-	return fails() ? NULL : __real_realloc(old, size);
-}
-
-char *__wrap_strdup(const char *text)
-{
-	return fails() ? NULL : __real_strdup(text);
-}
 
 /*
  * Writes a block to a stream with memory for n allocations. Returns 0 or -ENOMEM, and the output.
@@ -59,11 +24,11 @@ static int put(const struct block *block, enum record_format format, long n, str
 	struct record *builder;
 	int res;
 
-	left = n;
+	allocations_left = n;
 	builder = record__new();
 	record = builder ? record__of_block(builder, block) : NULL;
 	res = record ? stream__add(&bytes, format, record) : -ENOMEM;
-	left = -1;
+	allocations_left = -1;
 	strbuf__reset(ret);
 	if (!res)
 		strbuf__add(ret, bytes.data, bytes.len);
@@ -107,9 +72,9 @@ static void test_reader(void)
 
 		json__add_block(&json, block);
 		for (;; n++) {
-			left = n;
+			allocations_left = n;
 			res = json__read_record(json.data, json.len, &record, &unknown, &err);
-			left = -1;
+			allocations_left = -1;
 			if (!res || n > ALLOCATIONS_MAX)
 				break;
 			wrong += res != -ENOMEM || record;

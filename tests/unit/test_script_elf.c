@@ -87,7 +87,7 @@ static void check_ruby(void)
 
 static void check_damaged(void)
 {
-	struct fuzz fuzz = fuzz__begin();
+	struct fuzz fuzz = fuzz__begin(0);
 	uint8_t *bytes, *exact;
 	size_t size = load("lib.so", &bytes), taken = 0;
 

@@ -3,7 +3,7 @@
  * The other end of this process's own connections, accepted or not, and of one in another network
  * namespace.
  */
-#include "procfs/socketpeer.h"
+#include "procfs/socket.h"
 
 #include <net/if.h>
 #include <netinet/in.h>

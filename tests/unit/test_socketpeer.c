@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The other end of a connection, in made-up tables. test_waited_peers tests the kernel's own. */
-#include "procfs/socketpeer.h"
+#include "procfs/socket.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

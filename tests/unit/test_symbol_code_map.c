@@ -44,7 +44,7 @@ static const char *differs(struct code_map *map)
 
 static void check_model(void)
 {
-	struct fuzz fuzz = fuzz__begin();
+	struct fuzz fuzz = fuzz__begin(0);
 	const char *wrong = NULL;
 
 	for (unsigned round = 0; round < ROUNDS && !wrong; round++) {

@@ -3,7 +3,7 @@
  * Which files are the same: copies share an identity, look-alikes do not, and the number of kept
  * files is bounded.
  */
-#include "symbol/modules/module_id.h"
+#include "symbol/modules/module.h"
 #include "tests/symbol_fixture.h"
 
 #define FILES (MODULE_IDS_MAX + 500)

@@ -4,7 +4,7 @@
  * unstripped.
  */
 #include "symbol/dwarf/dwarf.h"
-#include "symbol/elf/elfsym.h"
+#include "symbol/elf/symtab.h"
 #include "symbol/interpreters/gopclntab.h"
 #include "symbol/unwind/cfi.h"
 #include "tests/gopclntab_image.h"

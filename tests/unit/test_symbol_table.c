@@ -3,7 +3,7 @@
 #include "files/proc.h"
 #include "symbol/elf/symtab.h"
 #include "symbol/interpreters/runtime.h"
-#include "symbol/names/pool.h"
+#include "symbol/names/cache.h"
 #include "symbol/names/process.h"
 #include "symbol/names/resolve.h"
 #include "tests/tap.h"

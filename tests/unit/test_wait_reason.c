@@ -2,7 +2,6 @@
 /* cause.what of one sample, by each kind of evidence, and which of several takes precedence. */
 #include "model/chain/wait_reason.h"
 
-#include "model/chain/wait_reason_table.h"
 #include "tests/tap.h"
 #include "tests/verdict_fixture.h"
 #include "verdict/sentence.h"

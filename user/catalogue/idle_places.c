@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "model/block.h"
 #include "model/sample.h"
 #include "symbol/interpreters/runtime.h"
@@ -72,17 +72,20 @@ static int keep(struct idle_places *places, const struct jank_rec *hdr)
 	else if (HASH_COUNT(places->places) >= THREAD_MAX)
 		drop(places, places->places);
 	place = calloc(1, sizeof(*place));
-	if (place)
-		place->addresses = malloc(size);
-	if (!place || !place->addresses) {
-		free(place);
+	if (place) {
+		place->tid = hdr->tid;
+		HASH_ADD(hh, places->places, tid, sizeof(place->tid), place);
+	}
+	if (!place)
+		return -ENOMEM;
+	place->addresses = malloc(size);
+	if (!place->addresses) {
+		drop(places, place);
 		return -ENOMEM;
 	}
-	place->tid = hdr->tid;
 	place->pid = hdr->tgid;
 	place->cnt = places->unwound.cnt;
 	memcpy(place->addresses, places->unwound.addresses, size);
-	HASH_ADD(hh, places->places, tid, sizeof(place->tid), place);
 	return 0;
 }
 

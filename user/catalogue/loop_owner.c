@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <uthash.h>
 
+#include "base/hash.h"
 #include "catalogue/wait_note.h"
 #include "files/file.h"
 #include "symbol/elf/elffunc.h"
@@ -158,10 +158,12 @@ int loop_owner__record(struct loop_owner *owners, const struct wait_note *note)
 	if (!thread)
 		return -ENOMEM;
 	thread->tid = note->rec.hdr.tid;
+	HASH_ADD(hh, owners->threads, tid, sizeof(thread->tid), thread);
+	if (!thread)
+		return -ENOMEM;
 	thread->rec = note->rec;
 	thread->exe = note->exe ? strdup(note->exe) : NULL;
 	thread->cnt = loop_owner__addresses(owners, note, thread->addresses);
-	HASH_ADD(hh, owners->threads, tid, sizeof(thread->tid), thread);
 	return 0;
 }
 
@@ -312,7 +314,7 @@ int loop_owner__program(struct loop_owner *owners, uint32_t pid)
 	program->pid = pid;
 	program->row = row;
 	HASH_ADD(hh, owners->programs, pid, sizeof(program->pid), program);
-	return 0;
+	return program ? 0 : -ENOMEM;
 }
 
 static size_t resolve(struct loop_owner *owners, struct thread *thread, enum naming naming,

@@ -208,6 +208,7 @@ static int set_losses(struct replay *r, struct summary *summary)
 	size_t own_cnt;
 	int res = answers__losses(r->answers, &summary->lost, &summary->lost_cnt);
 
+	losses__add_memory(&r->losses);
 	if (!res)
 		res = losses__list(&r->losses, &own, &own_cnt);
 	if (res || !own_cnt)

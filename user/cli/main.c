@@ -6,12 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "cli/commands.h"
 #include "deliver/deliver.h"
 #include "export/sink.h"
 #include "files/apart.h"
+#include "files/unread.h"
 #include "options/options.h"
 #include "session/session.h"
 
@@ -72,6 +74,19 @@ static void fill_std_fds(void)
 		close(fd);
 }
 
+/* A trace has reported it. */
+static void report_left_out(void)
+{
+	char text[512];
+
+	while (unread__next(text, sizeof(text)))
+		log__warn("%s", text);
+	if (alloc__failed_cnt())
+		log__warn("out of memory %llu times: parts of the output are missing; free some "
+			  "memory and run it again",
+			  (unsigned long long)alloc__failed_cnt());
+}
+
 int main(int argc, char **argv)
 {
 	struct options opts;
@@ -90,6 +105,8 @@ int main(int argc, char **argv)
 	apart__stop();
 	if (status && err.msg[0])
 		log__error("%s", err.msg);
+	if (!status && opts.command != CMD_TRACE && opts.command != CMD_LOOPS)
+		report_left_out();
 	options__free(&opts);
 	return check_stdout(opts.command, status);
 }

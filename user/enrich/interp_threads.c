@@ -7,9 +7,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <uthash.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 
 #define LOOK_NS	   NS_PER_SEC
@@ -110,7 +110,7 @@ static int add(struct interp_threads *scripts, uint32_t pid, uint64_t newest)
 	if (!scripts->programs)
 		scripts->due_ns = clock__mono_ns() + LOOK_NS;
 	HASH_ADD(hh, scripts->programs, pid, sizeof(pid), program);
-	return 0;
+	return program ? 0 : -ENOMEM;
 }
 
 /*

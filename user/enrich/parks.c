@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/syscall_name.h"
 #include "catalogue/idle_places.h"
@@ -89,13 +89,14 @@ static struct judged *judged_of(struct process *process, uint32_t tid)
 	if (!thread)
 		return NULL;
 	thread->tid = tid;
-	thread->chains = idle_chains__new();
-	if (!thread->chains) {
-		free(thread);
-		return NULL;
-	}
 	HASH_ADD(hh, process->threads, tid, sizeof(tid), thread);
-	return thread;
+	if (!thread)
+		return NULL;
+	thread->chains = idle_chains__new();
+	if (thread->chains)
+		return thread;
+	drop_judged(process, thread);
+	return NULL;
 }
 
 static void drop(struct parks *parks, struct process *process)

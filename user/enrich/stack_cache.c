@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 #include <utlist.h>
 
+#include "base/hash.h"
 #include "intake/records.h"
 #include "model/loss.h"
 #include "model/sample.h"
@@ -182,6 +182,11 @@ static struct entry *find_or_add(struct stack_cache *cache, const struct jank_re
 	if (dispatch_ns)
 		thread = thread_in(cache, hdr->tid, dispatch_ns);
 	entry = dispatch_ns && !thread ? NULL : calloc(1, sizeof(*entry));
+	if (entry) {
+		entry->key = (struct key){ .t_ns = t_ns, .tid = hdr->tid };
+		entry->pid = hdr->tgid;
+		HASH_ADD(hh, cache->table, key, sizeof(entry->key), entry);
+	}
 	if (!entry) {
 		forget_empty(cache, thread);
 		return NULL;
@@ -189,9 +194,6 @@ static struct entry *find_or_add(struct stack_cache *cache, const struct jank_re
 	entry->thread = thread;
 	if (thread)
 		DL_APPEND2(thread->entries, entry, of_prev, of_next);
-	entry->key = (struct key){ .t_ns = t_ns, .tid = hdr->tid };
-	entry->pid = hdr->tgid;
-	HASH_ADD(hh, cache->table, key, sizeof(entry->key), entry);
 	entry->line = dispatch_ns ? &cache->dispatches : &cache->other_threads;
 	DL_APPEND(entry->line->oldest, entry);
 	return entry;

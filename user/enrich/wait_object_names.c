@@ -18,7 +18,7 @@
 #include "procfs/filepath.h"
 #include "procfs/mountinfo.h"
 #include "procfs/procinfo.h"
-#include "procfs/socketpeer.h"
+#include "procfs/socket.h"
 
 #define PROC	 "/proc"
 #define SYS	 "/sys"

@@ -5,6 +5,7 @@
  * next blocks need no scan. The oldest logs of the user with the most bytes go first: one user's
  * blocks do not evict those of others.
  */
+#include "base/hash.h"
 #include "export/record_file.h"
 
 #include <dirent.h>
@@ -17,7 +18,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <uthash.h>
 
 #include "base/clock.h"
 #include "export/blockcanary/blockcanary.h"
@@ -198,6 +198,8 @@ static int listing__read_users(struct listing *listing, int dirfd, struct log_us
 			user->uid = log->uid;
 			user->next = i;
 			HASH_ADD(hh, *ret, uid, sizeof(user->uid), user);
+			if (!user)
+				return -ENOMEM;
 		}
 		user->bytes += log->size;
 	}

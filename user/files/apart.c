@@ -24,11 +24,13 @@
 #include "files/file.h"
 
 #define SHARED_SZ   (64 * 1024)
+#define PATHS_SZ    (2 * PATH_MAX) /* a path and a root; each ends with NUL */
 #define PATIENCE_MS 500
 #define END_MS                                                                                     \
 	1000 /* a killed process that reads nothing ends sooner, even on an emulated machine */
-#define STUCK_MAX   8  /* abandoned processes; at this count the helper is not started again */
-#define REFUSED_MAX 64 /* the oldest entry is dropped, so it may be read again */
+#define STUCK_MAX   8	 /* abandoned processes; at this count the helper is not started again */
+#define REFUSED_MAX 64	 /* the oldest entry is dropped, so it may be read again */
+#define ERRNO_MAX   4095 /* of the kernel's */
 
 enum op { OP_MEMORY, OP_FILE, OP_OPEN };
 
@@ -51,7 +53,7 @@ static struct {
 	unsigned stuck_cnt;
 	struct key refused[REFUSED_MAX];
 	unsigned refused_at;
-	uint64_t refused_cnt;
+	uint64_t refused_cnt; /* also read without the lock, which is held for up to PATIENCE_MS */
 } apart = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /*
@@ -111,8 +113,13 @@ int apart__open_below(const char *root, const char *path, uint64_t resolve)
 /* The path, and behind it the root or "". */
 static int64_t open_path(const struct request *req, const char *paths)
 {
-	const char *root = paths + req->len + 1;
+	const char *root;
 
+	if (req->len >= PATHS_SZ || paths[req->len])
+		return -EINVAL;
+	root = paths + req->len + 1;
+	if (!memchr(root, '\0', PATHS_SZ - req->len - 1))
+		return -EINVAL;
 	return apart__open_below(*root ? root : NULL, paths, req->at);
 }
 
@@ -137,6 +144,7 @@ static bool send_with(int sock, const void *data, size_t len, int fd)
 	return sendmsg(sock, &msg, MSG_NOSIGNAL) == (ssize_t)len;
 }
 
+/* Receives a message of this size, with at most one descriptor: there is no room for another. */
 static bool receive(int sock, void *data, size_t len, int *ret_fd)
 {
 	union {
@@ -147,42 +155,47 @@ static bool receive(int sock, void *data, size_t len, int *ret_fd)
 	struct msghdr msg = { .msg_iov = &part,
 			      .msg_iovlen = 1,
 			      .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
+			      .msg_controllen = CMSG_LEN(sizeof(int)) };
 	ssize_t n;
 
 	do {
 		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
 	} while (n < 0 && errno == EINTR);
 	*ret_fd = -1;
-	if (n != (ssize_t)len)
-		return false;
-	if (msg.msg_controllen >= CMSG_LEN(sizeof(int)) && control.head.cmsg_type == SCM_RIGHTS)
+	if (n >= 0 && msg.msg_controllen >= CMSG_LEN(sizeof(int)) &&
+	    control.head.cmsg_type == SCM_RIGHTS)
 		memcpy(ret_fd, CMSG_DATA(&control.head), sizeof(*ret_fd));
-	return true;
+	if (n == (ssize_t)len && !(msg.msg_flags & MSG_TRUNC))
+		return true;
+	if (*ret_fd >= 0)
+		close(*ret_fd);
+	*ret_fd = -1;
+	return false;
 }
 
-static void serve(int sock, char *shared)
+/* False: the caller is gone. */
+static bool serve_one(int sock, char *shared)
 {
 	struct request req;
-	int64_t res;
+	int64_t res = -EINVAL;
+	bool sent;
 	int fd;
 
-	while (receive(sock, &req, sizeof(req), &fd)) {
-		if (req.op == OP_MEMORY)
-			res = read_memory(&req, shared);
-		else if (req.op == OP_FILE)
-			res = read_file(fd, &req, shared);
-		else
-			res = open_path(&req, shared);
-		if (fd >= 0)
-			close(fd);
-		fd = req.op == OP_OPEN && res >= 0 ? (int)res : -1;
-		if (!send_with(sock, &res, sizeof(res), fd))
-			break;
-		if (fd >= 0)
-			close(fd);
-	}
-	_exit(0);
+	if (!receive(sock, &req, sizeof(req), &fd))
+		return false;
+	if (req.len <= SHARED_SZ && req.op == OP_MEMORY)
+		res = read_memory(&req, shared);
+	else if (req.len <= SHARED_SZ && req.op == OP_FILE)
+		res = read_file(fd, &req, shared);
+	else if (req.op == OP_OPEN)
+		res = open_path(&req, shared);
+	if (fd >= 0)
+		close(fd);
+	fd = req.op == OP_OPEN && res >= 0 ? (int)res : -1;
+	sent = send_with(sock, &res, sizeof(res), fd);
+	if (fd >= 0)
+		close(fd);
+	return sent;
 }
 
 /* Close every descriptor of ours: the helper process may outlive us. */
@@ -197,7 +210,9 @@ static void become_apart(int sock, char *shared)
 	close(0);
 	close(1);
 	close(2);
-	serve(own, shared);
+	while (serve_one(own, shared))
+		;
+	_exit(0);
 }
 
 /* --- the side of the caller */
@@ -307,8 +322,14 @@ static int64_t ask(const struct request *req, int fd, int *ret_fd)
 	do {
 		n = poll(&end, 1, PATIENCE_MS);
 	} while (n < 0 && errno == EINTR);
-	if (n == 1 && receive(apart.sock, &res, sizeof(res), ret_fd))
-		return res;
+	if (n == 1 && receive(apart.sock, &res, sizeof(res), ret_fd)) {
+		/* Only a successful open comes with a descriptor. */
+		if (*ret_fd >= 0 && (req->op != OP_OPEN || res < 0)) {
+			close(*ret_fd);
+			*ret_fd = -1;
+		}
+		return res < -ERRNO_MAX ? -EIO : res;
+	}
 	leave_behind();
 	return n ? -EIO : -ETIMEDOUT;
 }
@@ -323,7 +344,8 @@ static int64_t ask_for(struct key key, const struct request *req, int fd, int *r
 		if (res == -ETIMEDOUT)
 			refuse(key);
 	}
-	apart.refused_cnt += res == -ETIMEDOUT;
+	if (res == -ETIMEDOUT)
+		__atomic_fetch_add(&apart.refused_cnt, 1, __ATOMIC_RELAXED);
 	return res;
 }
 
@@ -375,7 +397,7 @@ int apart__open(const char *root, const char *path, uint64_t resolve)
 	int64_t res;
 
 	root = root ?: "";
-	if (req.len + strlen(root) + 2 > 2 * PATH_MAX)
+	if (req.len + strlen(root) + 2 > PATHS_SZ)
 		return -ENAMETOOLONG;
 	for (const char *at = *root ? root : path; *at; at++)
 		key.what = key.what * 31 + (unsigned char)*at;
@@ -394,12 +416,7 @@ int apart__open(const char *root, const char *path, uint64_t resolve)
 
 uint64_t apart__refused_cnt(void)
 {
-	uint64_t ret;
-
-	pthread_mutex_lock(&apart.lock);
-	ret = apart.refused_cnt;
-	pthread_mutex_unlock(&apart.lock);
-	return ret;
+	return __atomic_load_n(&apart.refused_cnt, __ATOMIC_RELAXED);
 }
 
 /* --- stat without a query */

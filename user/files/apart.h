@@ -5,8 +5,8 @@
  *
  * A thread would not do: a request that a FUSE daemon has taken and does not answer cannot be
  * killed, and a process with such a thread does not end. The helper process holds nothing but its
- * socket. A helper that takes longer than PATIENCE_MS (apart.c) is abandoned, and the object that it
- * read (a process's memory, a file system) is not read again. Any thread may call; requests are
+ * socket. A helper that takes longer than PATIENCE_MS (apart.c) is abandoned, and the object that
+ * it read (a process's memory, a file system) is not read again. Any thread may call; requests are
  * served one at a time.
  */
 #ifndef JANK_FILES_APART_H

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "files/apart.h"
 #include "files/file.h"
+#include "files/unread.h"
 
 #ifndef RESOLVE_CACHED
 #define RESOLVE_CACHED 0x20
@@ -72,23 +73,20 @@ static const char *type_of(const char *line, size_t len, dev_t *ret_dev)
 	return type + 3;
 }
 
-/* Calls fn for each mount until it returns true, and returns that value. */
-static bool each_mount(const char *path, bool (*fn)(const char *type, dev_t dev, dev_t wanted),
+/* Calls fn for each mount of the table until it returns true, and returns that value. */
+static bool each_mount(const char *table, bool (*fn)(const char *type, dev_t dev, dev_t wanted),
 		       dev_t wanted)
 {
-	struct strbuf sb = STRBUF_INIT;
 	bool ret = false;
 
-	if (!file__read(path, MOUNTS_MAX, &sb))
-		for (const char *at = strbuf__str(&sb); *at && !ret;) {
-			size_t len = strcspn(at, "\n");
-			dev_t dev;
-			const char *type = type_of(at, len, &dev);
+	for (const char *at = table; *at && !ret;) {
+		size_t len = strcspn(at, "\n");
+		dev_t dev;
+		const char *type = type_of(at, len, &dev);
 
-			ret = type && fn(type, dev, wanted);
-			at += len + (at[len] == '\n');
-		}
-	strbuf__free(&sb);
+		ret = type && fn(type, dev, wanted);
+		at += len + (at[len] == '\n');
+	}
 	return ret;
 }
 
@@ -112,6 +110,19 @@ static bool is_known(dev_t dev)
 	return false;
 }
 
+/* If the table cannot be read, what is known stays: for lack of a descriptor, or memory. */
+static void look_at_mounts(uint64_t now_ns)
+{
+	struct strbuf table = STRBUF_INIT;
+
+	if (!file__read("/proc/self/mountinfo", MOUNTS_MAX, &table)) {
+		direct_fs.cnt = 0;
+		each_mount(strbuf__str(&table), note_mount, 0);
+		direct_fs.next_ns = now_ns + LOOK_NS;
+	}
+	strbuf__free(&table);
+}
+
 bool openfile__trusts(dev_t dev)
 {
 	uint64_t now = clock__mono_ns();
@@ -122,9 +133,7 @@ bool openfile__trusts(dev_t dev)
 	pthread_mutex_lock(&direct_fs.lock);
 	ret = is_known(dev);
 	if (!ret && now >= direct_fs.next_ns) {
-		direct_fs.cnt = 0;
-		each_mount("/proc/self/mountinfo", note_mount, 0);
-		direct_fs.next_ns = now + LOOK_NS;
+		look_at_mounts(now);
 		ret = is_known(dev);
 	}
 	pthread_mutex_unlock(&direct_fs.lock);
@@ -139,12 +148,17 @@ bool openfile__trusts(dev_t dev)
  */
 static bool trusts_for(dev_t dev, uint32_t pid)
 {
+	struct strbuf table = STRBUF_INIT;
 	char path[64];
+	bool ret;
 
 	if (openfile__trusts(dev))
 		return true;
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mountinfo", pid);
-	return pid && each_mount(path, is_memory_of, dev);
+	ret = pid && !file__read(path, MOUNTS_MAX, &table) &&
+	      each_mount(strbuf__str(&table), is_memory_of, dev);
+	strbuf__free(&table);
+	return ret;
 }
 
 /* --- opening */
@@ -213,11 +227,19 @@ static int reopen(int handle, const char *from, struct stat *st)
 	return fd;
 }
 
+/* Counts a file that is not opened for lack of a descriptor. Returns fd. */
+static int counted(int fd, const char *path)
+{
+	if (fd == -EMFILE || fd == -ENFILE)
+		unread__add(UNREAD_NO_FD, path);
+	return fd;
+}
+
 int openfile__link(const char *path, struct stat *st)
 {
 	int handle = open(path, O_PATH | O_CLOEXEC);
 
-	return handle < 0 ? -errno : reopen(handle, path, st);
+	return counted(handle < 0 ? -errno : reopen(handle, path, st), path);
 }
 
 /*
@@ -230,7 +252,7 @@ static int open_by_name(const char *root, const char *path, uint64_t resolve, st
 
 	if (handle == -EAGAIN || handle == -EINVAL) /* the flag exists since 5.12 */
 		handle = apart__open(root, path, resolve);
-	return handle < 0 ? handle : reopen(handle, root ? root : path, st);
+	return counted(handle < 0 ? handle : reopen(handle, root ? root : path, st), path);
 }
 
 int openfile__path(const char *path, struct stat *st)

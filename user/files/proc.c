@@ -104,6 +104,18 @@ int lines__read(int fd, uint64_t *off, struct lines_limit limit, lines_fn fn, vo
 	return ret;
 }
 
+int lines__read_path(const char *path, struct lines_limit limit, lines_fn fn, void *ctx)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), ret;
+	uint64_t off = 0;
+
+	if (fd < 0)
+		return -errno;
+	ret = lines__read(fd, &off, limit, fn, ctx, NULL);
+	close(fd);
+	return ret;
+}
+
 static int digit(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -211,7 +223,7 @@ static int parse_tail(char *at, struct proc_maps_line *ret)
 int maps_line__parse(char *at, bool any, struct proc_maps_line *ret)
 {
 	if (lines__hex(&at, &ret->start) || *at++ != '-' || lines__hex(&at, &ret->end) ||
-	    *at++ != ' ' || ret->start >= ret->end || strcspn(at, " ") != 4)
+	    *at++ != ' ' || ret->start >= ret->end || strcspn(at, " ") != 4 || at[4] != ' ')
 		return -EINVAL;
 	if (at[2] != 'x' && !any)
 		return 0;

@@ -28,6 +28,9 @@ struct lines_limit {
 int lines__read(int fd, uint64_t *off, struct lines_limit limit, lines_fn fn, void *ctx,
 		bool *ret_cut);
 
+/* The same with a path that no traced program chose: all of the file. */
+int lines__read_path(const char *path, struct lines_limit limit, lines_fn fn, void *ctx);
+
 /*
  * Parses a hexadecimal number at *p, with or without 0x, and moves *p past it. Returns 0, or
  * -EINVAL when there is no number or it is too large.
@@ -47,7 +50,7 @@ int maps_file__read(const char *path, lines_fn fn, void *ctx);
 struct proc_maps_line {
 	uint64_t start, end, offset, dev, inode;
 	char *path; /* valid until the callback returns; "": none */
-	char *key; /* the line's text from the device on, columns one blank apart: maps_line__parse */
+	char *key;  /* the line's text from the device on, one blank between columns */
 };
 
 /*

@@ -18,6 +18,25 @@ struct inflater {
 	unsigned char piece[PIECE];
 };
 
+/* base/alloc.h counts its failure. */
+static void *allocate(void *ctx, unsigned cnt, unsigned size)
+{
+	(void)ctx;
+	return calloc(cnt, size);
+}
+
+static void *allocate_xz(void *ctx, size_t cnt, size_t size)
+{
+	(void)ctx;
+	return calloc(cnt, size);
+}
+
+static void release(void *ctx, void *at)
+{
+	(void)ctx;
+	free(at);
+}
+
 /* NULL: out of memory. */
 static struct inflater *begin(const struct deflated *from)
 {
@@ -25,7 +44,7 @@ static struct inflater *begin(const struct deflated *from)
 
 	if (!ret)
 		return NULL;
-	ret->z = (z_stream){ 0 };
+	ret->z = (z_stream){ .zalloc = allocate, .zfree = release };
 	ret->img = from->img;
 	ret->at = from->at;
 	ret->left = from->packed;
@@ -150,7 +169,8 @@ static int grow(lzma_stream *xz, size_t max, unsigned char **out, size_t *cap)
 
 static int unpack(const void *packed, size_t len, size_t max, unsigned char **out, size_t *ret_len)
 {
-	lzma_stream xz = LZMA_STREAM_INIT;
+	static const lzma_allocator counted = { .alloc = allocate_xz, .free = release };
+	lzma_stream xz = { .allocator = &counted };
 	lzma_ret status = lzma_stream_decoder(&xz, DECODER_MAX, 0);
 	size_t cap = 0;
 	int ret = 0;

@@ -25,6 +25,8 @@ static const char *const texts[UNREAD_CNT] = {
 	[UNREAD_JIT] =
 		"not read to its end, because it is too large or invalid: names of newer JIT "
 		"code are missing; restart the program",
+	[UNREAD_NO_FD] = "not read, because no descriptor was free: names and lines are missing; "
+			 "raise the hard limit of open files, such as by `ulimit -Hn 4096`",
 };
 
 static struct {

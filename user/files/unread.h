@@ -17,6 +17,7 @@ enum unread {
 	UNREAD_CHECKSUM, /* a debug file without a build id: too large, or too much at once */
 	UNREAD_FETCH,	 /* a debug file of a server: too large, too slow, or too many (fetch.h) */
 	UNREAD_JIT,	 /* the rest of a perf map or jitdump: too large, or invalid */
+	UNREAD_NO_FD,	 /* a file for which no descriptor was free */
 	UNREAD_CNT
 };
 

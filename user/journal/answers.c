@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
+#include "base/hash.h"
 #include "journal/journal.h"
 #include "model/loop.h"
 #include "model/loss.h"
@@ -78,12 +78,14 @@ static int put(struct answers *a, struct key key, ProtobufCMessage *message, str
 	HASH_FIND(hh, a->entries, &key, sizeof(key), entry);
 	if (!entry) {
 		entry = calloc(1, sizeof(*entry));
+		if (entry) {
+			entry->key = key;
+			HASH_ADD(hh, a->entries, key, sizeof(key), entry);
+		}
 		if (!entry) {
 			protobuf_c_message_free_unpacked(message, NULL);
 			return -ENOMEM;
 		}
-		entry->key = key;
-		HASH_ADD(hh, a->entries, key, sizeof(key), entry);
 	}
 	protobuf_c_message_free_unpacked(entry->message, NULL);
 	entry->message = message;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Each address of a process is written once, with its frames. */
+#include "base/hash.h"
 #include "journal/answers.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <uthash.h>
 
 #include "export/record/record.h"
 #include "schema/journal.pb-c.h"
@@ -118,6 +118,8 @@ static int is_new(struct answers_writer *w, uint32_t pid, uint64_t key)
 		return -ENOMEM;
 	seen->key = key;
 	HASH_ADD(hh, process->seen, key, sizeof(key), seen);
+	if (!seen)
+		return -ENOMEM;
 	w->seen_cnt++;
 	return 1;
 }

@@ -12,7 +12,7 @@
 
 #include "bpf/jank_abi.h"
 #include "model/hist.h"
-#include "model/over_share.h"
+#include "model/loss.h"
 #include "model/unwatched.h"
 #include "schema/blockinfo.pb-c.h"
 #include <stdbool.h>

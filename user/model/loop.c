@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
+#include "base/hash.h"
 #include "model/budget.h"
 #include "model/chain/thread_history.h"
 
@@ -138,12 +138,14 @@ static struct thread *thread_of(struct loops *loops, uint32_t tid, uint64_t disp
 			return NULL;
 		}
 		thread = calloc(1, sizeof(*thread));
+		if (thread) {
+			thread->tid = tid;
+			HASH_ADD(hh, loops->threads, tid, sizeof(tid), thread);
+		}
 		if (!thread) {
 			losses__add(loops->losses, LOSS_NO_MEMORY, 1);
 			return NULL;
 		}
-		thread->tid = tid;
-		HASH_ADD(hh, loops->threads, tid, sizeof(tid), thread);
 	}
 	if (dispatch_ns < thread->dispatch_ns)
 		return NULL;

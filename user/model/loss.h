@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Losses in user space, counted by reason where they happen, in one list with the kernel's. The
- * numbers continue those of the ABI. Any thread may count.
+ * numbers continue those of the ABI. Any thread may count. Below: what was dropped by user.
  */
 #ifndef JANK_MODEL_LOSS_H
 #define JANK_MODEL_LOSS_H
 
 #include "bpf/jank_abi.h"
-#include "model/block.h"
 #include <stddef.h>
 #include <stdint.h>
+
+struct block;
+struct block_loss;
 
 /* X(NAME, key in `lost`) */
 #define USER_LOSSES(X)                                                                             \
@@ -38,6 +40,7 @@ struct losses {
 };
 
 void losses__add(struct losses *losses, int reason, uint64_t cnt); /* atomic */
+void losses__add_memory(struct losses *losses); /* failed allocations that no caller counted */
 uint64_t losses__total(const struct losses *losses);
 const char *loss__key(int reason); /* key in `lost` */
 
@@ -49,5 +52,28 @@ int block__add_loss(struct block *block, int reason, uint64_t cnt);
  * -ENOMEM.
  */
 int losses__list(const struct losses *losses, struct block_loss **ret, size_t *ret_cnt);
+
+/*
+ * --- what was dropped because its user was over the share (docs/design.md), by user. The probes'
+ * counts are added at the end. Used on the intake thread.
+ */
+
+#define OVER_SHARE_MAX 64 /* users with an entry of their own */
+
+struct over_share {
+	uint32_t uid;		      /* UID_UNKNOWN: further users, and users that are not known */
+	uint64_t cnt[JANK_SHARE_CNT]; /* by JANK_SHARE_* */
+};
+
+/* All zero: nothing was dropped. The entry of UID_UNKNOWN is not always the last one. */
+struct over_shares {
+	struct over_share users[OVER_SHARE_MAX + 1];
+	size_t cnt;
+};
+
+uint64_t over_shares__total(const struct over_shares *shares); /* sum of all counts */
+
+/* kind: JANK_SHARE_*. No effect for a count of 0. */
+void over_shares__add(struct over_shares *shares, uint32_t uid, unsigned kind, uint64_t cnt);
 
 #endif

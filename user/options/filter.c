@@ -141,6 +141,13 @@ static bool admits_cgroup(const struct filter *filter, pid_t pid)
 	return !filter->cgroup_cnt;
 }
 
+/* jankbpf-apart or jankbpf-deliver; a COMMAND is our child, too. */
+static bool is_helper(const struct proc_info *info)
+{
+	return info->parent_pid == (uint32_t)getpid() &&
+	       !strncmp(info->comm, "jankbpf-", strlen("jankbpf-"));
+}
+
 bool filter__admits(const struct filter *filter, pid_t pid)
 {
 	struct proc_info info;
@@ -148,9 +155,8 @@ bool filter__admits(const struct filter *filter, pid_t pid)
 
 	if (!filter->all || pid == getpid() || procinfo__read(pid, &info, NULL))
 		return false;
-	admits = !info.kernel_thread && info.parent_pid != (uint32_t)getpid() &&
-		 admits_uid(filter, info.uid) && admits_name(filter, info.comm) &&
-		 admits_cgroup(filter, pid);
+	admits = !info.kernel_thread && !is_helper(&info) && admits_uid(filter, info.uid) &&
+		 admits_name(filter, info.comm) && admits_cgroup(filter, pid);
 	procinfo__free(&info);
 	return admits;
 }

@@ -276,6 +276,9 @@ static int check(struct parse *p)
 		return code;
 	p->opts->threshold_given = is_given(p, &p->opts->threshold_ns);
 	p->opts->fps_given = is_given(p, &p->opts->fps);
+	if (p->opts->redact_key && !p->opts->redact)
+		return refuse(p, "--redact-key is the key of --redact: say what to hash, such as "
+				 "--redact paths,peers,messages");
 	if (p->opts->command == CMD_TRACE)
 		return check_trace(p);
 	if (p->opts->command == CMD_LOOPS)

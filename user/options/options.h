@@ -56,6 +56,8 @@ struct options {
 	enum format format;
 	bool debugging;	     /* report blocks that a debugger or SIGSTOP stopped most of the time */
 	const char *journal; /* NULL: none; for replay: the input file */
+	unsigned redact;     /* bits of --redact, in the order of its words */
+	const char *redact_key;	 /* NULL: a random key */
 	const char *qualifier;	 /* BlockCanary's qualifier; NULL: none given */
 	const char **loop_files; /* --loop-file FILE (repeatable) */
 	size_t loop_file_cnt;

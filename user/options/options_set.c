@@ -152,24 +152,49 @@ static void add_words(struct strbuf *sb, const char *words)
 			strbuf__add(sb, words == last ? " or " : ", ", words == last ? 4 : 2);
 }
 
+/* Finds a word of the row's argument. Returns its index, or -EINVAL with a message. */
+static int find_word(const struct option_row *row, const char *word, struct err *err)
+{
+	struct strbuf shown = STRBUF_INIT, words = STRBUF_INIT;
+	int nr = index_of(row->arg, word);
+
+	if (nr >= 0)
+		return nr;
+	text__add_clean(&shown, word);
+	add_words(&words, row->arg);
+	nr = err__set_exit(err, JANK_EXIT_USAGE, EINVAL, "--%s '%.60s': give %s", row->name,
+			   strbuf__str(&shown), strbuf__str(&words));
+	strbuf__free(&words);
+	strbuf__free(&shown);
+	return nr;
+}
+
 /* Stores the index of one of the words of the row's argument in an enum. */
 int option__set_word(struct options *opts, const struct option_row *row, const char *arg,
 		     struct err *err)
 {
-	struct strbuf shown = STRBUF_INIT, words = STRBUF_INIT;
-	int nr = index_of(row->arg, arg), code;
+	int nr = find_word(row, arg, err);
 
-	if (nr >= 0) {
-		*(unsigned *)field(opts, row) = nr;
-		return 0;
+	if (nr < 0)
+		return nr;
+	*(unsigned *)field(opts, row) = nr;
+	return 0;
+}
+
+/* Sets a bit for each of the words of the argument, which are separated by commas. */
+int option__set_words(struct options *opts, const struct option_row *row, const char *arg,
+		      struct err *err)
+{
+	char *words = strdup(arg), *rest = words, *word;
+	int nr = words ? 0 : no_memory(err);
+
+	while (nr >= 0 && (word = strsep(&rest, ","))) {
+		nr = find_word(row, word, err);
+		if (nr >= 0)
+			*(unsigned *)field(opts, row) |= 1u << nr;
 	}
-	text__add_clean(&shown, arg);
-	add_words(&words, row->arg);
-	code = err__set_exit(err, JANK_EXIT_USAGE, EINVAL, "--%s '%.60s': give %s", row->name,
-			     strbuf__str(&shown), strbuf__str(&words));
-	strbuf__free(&words);
-	strbuf__free(&shown);
-	return code;
+	free(words);
+	return nr < 0 ? nr : 0;
 }
 
 static bool has_pid(const struct options *opts, pid_t pid)

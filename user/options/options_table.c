@@ -47,6 +47,8 @@ enum {
 	KEY_FORMAT,
 	KEY_JSON,
 	KEY_JOURNAL,
+	KEY_REDACT,
+	KEY_REDACT_KEY,
 	KEY_SCHEMA,
 	KEY_DISABLE_FEATURE,
 };
@@ -145,11 +147,11 @@ const struct option_row option_rows[] = {
 		  "the cheaper first." },
 	{ SECTION_PROBE, KEY_MARKS, "marks", "auto|always|never", "auto", TRACE, option__set_word,
 	  AT(marks), .help = "when to probe message handlers",
-	  .more = "These probes show what a loop handles, for a microsecond or more a message. auto "
-		  "removes them from a process that handles 2,000 messages or more a second, and "
-		  "returns them for 5 s after a slow one, at most a tenth of the time. Without "
-		  "them a block is a turn of the loop, described by its ready descriptors and "
-		  "stacks." },
+	  .more = "These probes show what a loop handles, for a microsecond or more a message. "
+		  "auto removes them from a process that handles 2,000 messages or more a "
+		  "second, and returns them for 5 s after a slow one, at most a tenth of the time. "
+		  "Without them a block is a turn of the loop, described by its ready descriptors "
+		  "and stacks." },
 	{ SECTION_PROBE, 'F', "frequency", "HZ", "99", TRACE, option__set_unsigned,
 	  AT(frequency_hz), .min = 0, .max = 9999,
 	  .help = "on-CPU stack samples per second and CPU; 0 = none" },
@@ -174,9 +176,9 @@ const struct option_row option_rows[] = {
 	{ SECTION_OUTPUT, 'o', "output", "DIR", NULL, TRACE | REPLAY, option__set_text,
 	  AT(output_dir), .help = "keep the blocks in DIR: the records and BlockCanary's logs",
 	  .more = "DIR/blocks.jsonl gets every record (blocks.pb with --format proto), and each "
-		  "block a log that BlockCanary's own "
-		  "reader opens. DIR is made where it isn't there, for its owner alone. A DIR that other "
-		  "users can write to is refused: they could replace its files." },
+		  "block a log that BlockCanary's own reader opens. DIR is made where it isn't "
+		  "there, for its owner alone. A DIR that other users can write "
+		  "to is refused: they could replace its files." },
 	{ SECTION_OUTPUT, KEY_KEEP, "keep", "TIME", "48h", TRACE | REPLAY, option__set_long_time,
 	  AT(keep_ns), .min = NS_PER_SEC, .max = 10 * YEAR_NS, .zero = true,
 	  .help = "with -o: delete logs older than this; 0 = never" },
@@ -199,6 +201,19 @@ const struct option_row option_rows[] = {
 	  AT(journal), .help = "also keep the raw event stream, for replay",
 	  .more = "FILE gets mode 0600. An existing FILE is overwritten if it is ours; another "
 		  "user's, or one with more than one name, is refused." },
+	{ SECTION_OUTPUT, KEY_REDACT, "redact", "paths|peers|messages", NULL, TRACE | REPLAY,
+	  option__set_words, AT(redact), .help = "hash these in all records; several with commas",
+	  .more = "For records that leave the machine. paths: of files, modules, programs and cgroups, "
+		  "names of processes and threads, and functions' names that hold a path. peers: "
+		  "addresses, ports and host names. messages: what a message was, its handler, "
+		  "callback and source. Each becomes redacted- and 16 hexadecimal digits; within one "
+		  "key the same text gives the same digits. The verdict's sentence is left out. Not "
+		  "hashed: other functions' names, build ids, numbers, the journal, messages on stderr." },
+	{ SECTION_OUTPUT, KEY_REDACT_KEY, "redact-key", "FILE", NULL, TRACE | REPLAY,
+	  option__set_text, AT(redact_key),
+	  .help = "with --redact: 16 bytes as the key, not random ones",
+	  .more = "Runs with the same key give the same hashes. FILE must belong to the user and be "
+		  "closed to others (chmod 600); head -c 16 /dev/urandom makes one." },
 	{ SECTION_OTHER, KEY_DEBUG_DIR, "debug-dir", "DIR", NULL, SYMBOLIZE | REPLAY,
 	  option__set_debug_dir, AT(debug_dirs),
 	  .help = "symbolize, replay: programs or debug files are below DIR (repeatable)",

@@ -253,7 +253,7 @@ struct form {
 	}
 #define PACKED(by, tool) "is compressed by " by ": unpack it first (" tool ")"
 #define SWAPPED		 "is BTF of a machine with the other byte order"
-#define IMAGE		 "is a kernel's boot image: extract its vmlinux first (scripts/extract-vmlinux)"
+#define IMAGE		 "is a kernel's boot image: extract its vmlinux (scripts/extract-vmlinux)"
 
 static const struct form refused[] = {
 	FORM(0, "\x1f\x8b", PACKED("gzip", "gzip -d")),

@@ -67,6 +67,9 @@ static int load_calibration(const char *btf_path, struct calibrate **ret, struct
 	struct calibrate *skel = calibrate__open_opts(&opts);
 	int res = skel ? calibrate__load(skel) : -errno;
 
+	/* libbpf maps no memory if its own test of the kernel failed, as for lack of memory */
+	if (!res && !skel->bss)
+		res = -ENOMEM;
 	if (!res) {
 		*ret = skel;
 		return 0;

@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "files/file.h"
-#include "procfs/socketinfo.h"
+#include "procfs/socket.h"
 
 /* --- fdinfo: it contains the inode since 5.14 */
 

@@ -56,8 +56,8 @@ const char *procinfo__parse_cgroup(char *text); /* into text, or NULL */
 
 /*
  * Reads the command line, which lies in the process's memory, through the helper process
- * (files/apart.h): half a second and 4 KiB at most. *ret: the role, freed by the caller; NULL: none,
- * or not readable. 0 or -ENOMEM. Any thread except the intake thread.
+ * (files/apart.h): half a second and 4 KiB at most. *ret: the role, freed by the caller; NULL:
+ * none, or not readable. 0 or -ENOMEM. Any thread except the intake thread.
  */
 int procrole__read(pid_t pid, char **ret);
 

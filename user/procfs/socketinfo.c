@@ -3,7 +3,7 @@
  * Queries a duplicate of the target's socket. The duplicate exists only during a few calls. If the
  * target closes its socket in that time, its connection ends that much later.
  */
-#include "procfs/socketinfo.h"
+#include "procfs/socket.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
  * Finds a socket's other end. For our own network namespace it queries the kernel (sock_diag). For
  * others it reads the tables of /proc/PID/net, which cost 2 ms each.
  */
-#include "procfs/socketpeer.h"
+#include "procfs/socket.h"
 
 #include <arpa/inet.h>
 #include <linux/inet_diag.h>
@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #include "files/file.h"
-#include "procfs/socketinfo.h"
 
 /* --- sock_diag: the answer is available as soon as the request is sent */
 

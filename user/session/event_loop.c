@@ -12,9 +12,9 @@
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
-#include <uthash.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 
 #define ROUND_MAX 64
 
@@ -87,7 +87,10 @@ static int add(struct event_loop *loop, const struct entry *what)
 		return res;
 	}
 	HASH_ADD_INT(loop->entries, fd, entry);
-	return 0;
+	if (entry)
+		return 0;
+	epoll_ctl(loop->epfd, EPOLL_CTL_DEL, what->fd, NULL);
+	return -ENOMEM;
 }
 
 int event_loop__add(struct event_loop *loop, int fd, event_fn fn, void *ctx, uint64_t arg)

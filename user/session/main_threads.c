@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include <uthash.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "procfs/procinfo.h"
 
 #define AGE_NS NS_PER_SEC /* a process that ends sooner is not worth its cost */
@@ -100,8 +100,10 @@ static int on_process(struct mains *mains, uint32_t pid)
 	thread->pid = pid;
 	thread->standing = standing;
 	thread->look = mains->look;
-	mains->watched_cnt += standing == WATCHED;
 	HASH_ADD(hh, mains->threads, pid, sizeof(pid), thread);
+	if (!thread)
+		return -ENOMEM;
+	mains->watched_cnt += standing == WATCHED;
 	return 0;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/hash.h"
 #include "session/sink_thread.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "base/log.h"
 #include "procfs/procinfo.h"
@@ -140,12 +140,14 @@ void not_watched__on_process(struct not_watched *nw, const struct identity *proc
 	HASH_FIND(hh, nw->names, &pid, sizeof(pid), name);
 	if (!name) {
 		name = calloc(1, sizeof(*name));
+		if (name) {
+			name->pid = pid;
+			HASH_ADD(hh, nw->names, pid, sizeof(name->pid), name);
+		}
 		if (!name) {
 			losses__add(nw->losses, LOSS_NO_MEMORY, 1);
 			return;
 		}
-		name->pid = pid;
-		HASH_ADD(hh, nw->names, pid, sizeof(name->pid), name);
 	}
 	snprintf(name->name, sizeof(name->name), "%s", process->name ? process->name : "?");
 }

@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
+#include "base/alloc.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "deliver/sinks.h"
 #include "export/record/record.h"
@@ -61,8 +62,10 @@ int output__new(const struct output_opts *opts, struct output **ret, struct err 
 	out->losses = opts->losses;
 	out->deliver = opts->deliver;
 	out->builder = record__new();
-	res = out->builder ? open_sinks(out, opts->options, err)
+	res = out->builder ? record__set_redaction(out->builder, opts->options->redact,
+						   opts->options->redact_key, err)
 			   : err__set(err, ENOMEM, "out of memory");
+	res = res ?: open_sinks(out, opts->options, err);
 	if (!res && opts->journal) {
 		out->journal = opts->journal;
 		out->answers = answers_writer__new(opts->journal);
@@ -281,12 +284,11 @@ static void count_reported(struct output *out, const struct block *block)
 	out->block_cnt++;
 	if (!entry && HASH_COUNT(out->reported) < REPORTED_MAX) {
 		entry = calloc(1, sizeof(*entry));
-		if (!entry) {
-			losses__add(out->losses, LOSS_NO_MEMORY, 1);
-			return;
+		if (entry) {
+			entry->key = (struct reported_key){ block->pid, block->loop };
+			HASH_ADD(hh, out->reported, key, sizeof(entry->key), entry);
 		}
-		entry->key = (struct reported_key){ block->pid, block->loop };
-		HASH_ADD(hh, out->reported, key, sizeof(entry->key), entry);
+		count(out, LOSS_NO_MEMORY, !entry);
 	}
 	if (entry)
 		entry->cnt++;
@@ -360,11 +362,14 @@ void output__enrich(struct output *out, struct block *block)
 
 int output__block(struct output *out, struct block *block)
 {
+	uint64_t failed = alloc__own_cnt();
 	int res;
 
 	count_reported(out, block);
 	run_step(out, block, name_stacks);
 	blame__block(block);
+	count(out, LOSS_NO_MEMORY,
+	      block__add_loss(block, LOSS_NO_MEMORY, alloc__own_cnt() - failed));
 	res = write_record(out, record__of_block(out->builder, block));
 	if (out->journal && journal_writer__flush(out->journal))
 		losses__add(out->losses, LOSS_JOURNAL, 1);

@@ -9,9 +9,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
-#include <uthash.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "bpf/jank_abi.h"
 
 #define RESERVED 4 /* places for the end of a run only */

@@ -174,6 +174,17 @@ static void add_kernel_losses(const struct session *s, struct losses *ret)
 	losses__add(ret, LOSS_UNREAD, unread__cnt());
 }
 
+/* The losses until now: the own ones and those of the kernel. */
+static struct losses sum_of(const struct losses *own, const struct losses *kernel)
+{
+	struct losses ret = *own;
+
+	for (int i = 0; i < LOSS_CNT; i++)
+		losses__add(&ret, i, kernel->cnt[i]);
+	losses__add_memory(&ret);
+	return ret;
+}
+
 void session__keep_losses(struct session *s)
 {
 	if (s->loader)
@@ -194,15 +205,13 @@ void session__report_unread(void)
  */
 void session__report_losses(struct session *s)
 {
+	struct losses losses = sum_of(&s->losses, &s->report.kernel_losses);
 	struct strbuf line = STRBUF_INIT;
 
-	for (int i = 0; i < LOSS_CNT; i++) {
-		uint64_t cnt = s->losses.cnt[i] + s->report.kernel_losses.cnt[i];
-
-		if (cnt)
+	for (int i = 0; i < LOSS_CNT; i++)
+		if (losses.cnt[i])
 			strbuf__addf(&line, "%s%llu %s", line.len ? ", " : "",
-				     (unsigned long long)cnt, loss__key(i));
-	}
+				     (unsigned long long)losses.cnt[i], loss__key(i));
 	session__report_unread();
 	if (line.len)
 		log__warn("lost: %s", strbuf__str(&line));
@@ -310,6 +319,7 @@ int session__send_summary(struct session *s)
 	summary->rss_kb = own_rss_kb(s);
 	losses = s->losses;
 	add_kernel_losses(s, &losses);
+	losses__add_memory(&losses);
 	/* read at the same time as the list, which grows meanwhile */
 	losses.cnt[JANK_LOST_SHARE] = over_shares__total(&summary->over_share);
 	if (losses__list(&losses, &summary->lost, &summary->lost_cnt) || set_loops(s, summary))

@@ -40,6 +40,19 @@ static void limits__raise(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* The message of whoever found no descriptor names the wrong remedy. Returns res. */
+static int limits__explain(int res, struct err *err)
+{
+	struct rlimit limit;
+
+	if (res != -EMFILE || getrlimit(RLIMIT_NOFILE, &limit))
+		return res;
+	return err__set(err, EMFILE,
+			"%llu files may be open at once, which is too few: raise the hard limit, "
+			"such as by `ulimit -Hn 4096`",
+			(unsigned long long)limit.rlim_max);
+}
+
 #define QUEUE_ITEMS	   4096
 #define QUEUE_BYTES	   (16 << 20)
 #define INTAKE_NICE	   (-10)
@@ -399,7 +412,8 @@ int session__run(const struct options *opts, struct err *err)
 		.sink = SINK_PARTS_NONE,
 		.end = { .signal_fd = -1, .closed_fd = -1 },
 	};
-	bool opened = !open_session(&s, err) && !attach(&s, err);
+	int res = open_session(&s, err) ?: attach(&s, err);
+	bool opened = !limits__explain(res, err);
 	int status = JANK_EXIT_OK;
 
 	signals__block();

@@ -8,6 +8,7 @@
 #define JANK_SESSION_SESSION_PARTS_H
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/strbuf.h"
 #include "catalogue/catalogue.h"
 #include "catalogue/wait_note.h"
@@ -31,7 +32,6 @@
 #include "uprobes/mmaps.h"
 #include <dirent.h>
 #include <stdbool.h>
-#include <uthash.h>
 
 struct session;
 

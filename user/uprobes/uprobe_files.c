@@ -284,11 +284,11 @@ int uprobe_files__pause(struct uprobe_files *files, pid_t pid, bool pause)
 		free(busy);
 	} else if (!busy && pause) {
 		busy = calloc(1, sizeof(*busy));
-		err = busy ? 0 : -ENOMEM;
 		if (busy) {
 			busy->pid = pid;
 			HASH_ADD_INT(files->busy, pid, busy);
 		}
+		err = busy ? 0 : -ENOMEM;
 	}
 	pthread_mutex_unlock(&files->lock);
 	return err;

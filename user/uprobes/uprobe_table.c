@@ -45,7 +45,7 @@ struct probed_file *uprobe_table__add(struct uprobe_table *table, const struct f
 	file->mtime = st->st_mtim;
 	file->size = st->st_size;
 	HASH_ADD(hh, table->files, key, sizeof(file->key), file);
-	table->plain_cnt++;
+	table->plain_cnt += !!file;
 	return file;
 }
 

@@ -3,6 +3,7 @@
 #ifndef JANK_UPROBES_UPROBE_TABLE_H
 #define JANK_UPROBES_UPROBE_TABLE_H
 
+#include "base/hash.h"
 #include "uprobes/links.h"
 #include "uprobes/mapped_files.h"
 #include "uprobes/mmaps.h"
@@ -13,7 +14,6 @@
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
-#include <uthash.h>
 
 #define UPROBE_TABLE_PLAIN_MAX                                                                     \
 	4096 /* files without uprobes, kept so that they are not searched again */

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
+#include "base/hash.h"
 #include "files/proc.h"
 #include "uprobes/links.h"
 #include "uprobes/targets.h"
@@ -199,11 +199,10 @@ int uprobes__attach(struct uprobes *up, pid_t pid, const struct uprobe_programs 
 	unsigned cnt = 0;
 	int res;
 
-	if (uprobes__lost_task(up, pid) && uprobes__renew(up, pid))
-		return -ENOMEM;
-	proc = process_of(up, pid);
+	res = uprobes__lost_task(up, pid) ? uprobes__renew(up, pid) : 0;
+	proc = res ? NULL : process_of(up, pid);
 	if (!proc)
-		return -ENOMEM;
+		return err__set(err, ENOMEM, "out of memory");
 	if (!proc->cnt)
 		proc->task = live_tid__thread("/proc", pid);
 	res = targets__find(proc->task, &wants, &targets, err);
@@ -277,18 +276,17 @@ bool uprobes__lost_task(const struct uprobes *up, pid_t pid)
 
 int uprobes__renew(struct uprobes *up, pid_t pid)
 {
-	struct probed_process *old, *proc;
+	struct probed_process *proc, *before;
 
-	HASH_FIND_INT(up->processes, &pid, old);
-	if (!old || !old->cnt)
+	HASH_FIND_INT(up->processes, &pid, proc);
+	if (!proc || !proc->cnt)
 		return 0;
-	HASH_DEL(up->processes, old);
-	proc = process_of(up, pid);
-	if (!proc) {
-		HASH_ADD_INT(up->processes, pid, old);
+	before = malloc(sizeof(*before));
+	if (!before)
 		return -ENOMEM;
-	}
-	proc->before = old;
-	proc->paused = old->paused;
+	*before = *proc;
+	*proc = (struct probed_process){
+		.pid = pid, .paused = before->paused, .before = before, .hh = before->hh
+	};
 	return 0;
 }

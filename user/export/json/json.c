@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "export/json/jsonw.h"
 #include "export/sink.h"
 
@@ -341,10 +342,17 @@ int json__read_record(const char *text, size_t len, Jankbpf__Record **ret,
 		      uint64_t *ret_unknown_cnt, struct err *err)
 {
 	struct reader r = { .err = err };
+	uint64_t failed = alloc__own_cnt();
 	json_error_t error;
-	json_t *json = json_loadb(text, len, 0, &error);
+	json_t *json;
 	int res;
 
+	json_set_alloc_funcs(malloc, free); /* base/alloc.h counts failures */
+	json = json_loadb(text, len, 0, &error);
+	if (alloc__own_cnt() != failed) { /* then values may be missing */
+		json_decref(json);
+		return -ENOMEM;
+	}
 	if (!json)
 		return err__set(err, EBADMSG, "no JSON: %s", error.text);
 	res = read_record(&r, json, ret);

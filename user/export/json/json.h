@@ -40,12 +40,22 @@ enum field_format {
 	FIELD_OBJECT,
 };
 
+/* What --redact does with a field; schema/fields.tbl describes the classes. */
+enum redact {
+	REDACT_PATHS = 1,
+	REDACT_PEERS = 2,
+	REDACT_MESSAGES = 4,
+	REDACT_CODE = 8,
+	REDACT_SENTENCE = 16,
+};
+
 struct field {
 	enum field_format format;
 	unsigned char decimals;
 	bool empty;		    /* the array is written even without elements */
 	int64_t min;		    /* of a FIELD_NUMBER */
 	uint64_t max;		    /* of a FIELD_NUMBER */
+	unsigned redact;	    /* bits of enum redact */
 	const struct field *fields; /* of a FIELD_OBJECT's message */
 };
 

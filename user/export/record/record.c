@@ -267,6 +267,16 @@ static Jankbpf__Record *record_of(struct record *r)
 	return ret;
 }
 
+/* The union's members are pointers of the same place: only the set one is a field. */
+static void redact(struct record *r, Jankbpf__Record *record)
+{
+	const ProtobufCMessageDescriptor *descriptor = record->base.descriptor;
+
+	for (unsigned i = 0; r->redaction.classes && i < descriptor->n_fields; i++)
+		if (descriptor->fields[i].id == (uint32_t)record->type_case)
+			record__redact(r, &record->block->base, fields__of_record[i].fields);
+}
+
 const Jankbpf__Record *record__of_block(struct record *r, const struct block *block)
 {
 	Jankbpf__Record *ret;
@@ -278,6 +288,7 @@ const Jankbpf__Record *record__of_block(struct record *r, const struct block *bl
 	ret->block = block_of(r, block);
 	ret->type_case = block->type == BLOCK_HANG ? JANKBPF__RECORD__TYPE_HANG
 						   : JANKBPF__RECORD__TYPE_BLOCK;
+	redact(r, ret);
 	return ret;
 }
 
@@ -470,6 +481,7 @@ const Jankbpf__Record *record__of_summary(struct record *r, const struct summary
 	ret = record_of(r);
 	ret->summary = summary_of(r, summary);
 	ret->type_case = JANKBPF__RECORD__TYPE_SUMMARY;
+	redact(r, ret);
 	return ret;
 }
 

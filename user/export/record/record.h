@@ -7,6 +7,8 @@
 #ifndef JANK_EXPORT_RECORD_RECORD_H
 #define JANK_EXPORT_RECORD_RECORD_H
 
+#include "base/err.h"
+#include "base/siphash.h"
 #include "base/strbuf.h"
 #include "model/block.h"
 #include "schema/blockinfo.pb-c.h"
@@ -17,6 +19,14 @@ struct record; /* the builder; it owns its last message */
 
 struct record *record__new(void);	  /* NULL: out of memory */
 void record__free(struct record *record); /* accepts NULL */
+
+/*
+ * Replaces texts of these classes (enum redact) by keyed hashes in all further records of blocks and
+ * summaries. key_path: a file of 16 bytes that only we can read; NULL: a random key. 0: no class.
+ * Returns 0, or -errno with a message.
+ */
+int record__set_redaction(struct record *record, unsigned classes, const char *key_path,
+			  struct err *err);
 
 /*
  * Each makes a message that is valid until the builder's next call, and as long as the block or
@@ -43,6 +53,10 @@ struct record {
 	struct strbuf words;  /* buffer for a text */
 	jmp_buf out_of_memory;
 	bool stacks; /* write stacks */
+	struct {
+		unsigned classes; /* bits of enum redact */
+		uint8_t key[SIPHASH_KEY_SZ];
+	} redaction;
 };
 
 #define NEW(r, type) record__message(r, &jankbpf__##type##__descriptor)
@@ -112,6 +126,9 @@ char *record__priority(struct record *r, uint16_t prio);
 Jankbpf__Preemptor **record__preemptors(struct record *r, const struct other_task *tasks,
 					size_t cnt, size_t *ret_cnt);
 void record__set_chain(struct record *r, Jankbpf__Block *ret, const struct block *block);
+/* record_redact.c: redacts a message in place; rows are its fields'. */
+struct field;
+void record__redact(struct record *r, ProtobufCMessage *message, const struct field *rows);
 void record__set_samples(struct record *r, Jankbpf__Block *ret, const struct block *block);
 
 #endif

@@ -9,10 +9,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 #include <utlist.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 
 /*
  * --- Known tasks. The hash keeps insertion order: a thread that is seen again moves to the end,
@@ -86,7 +86,7 @@ int known_tasks__record(struct known_tasks *tasks, uint32_t tgid, uint32_t tid, 
 	if (comm && *comm)
 		memcpy(entry->task.comm, comm, JANK_COMM_SZ);
 	HASH_ADD(hh, tasks->entries, task.tid, sizeof(tid), entry);
-	return 0;
+	return entry ? 0 : -ENOMEM;
 }
 
 const struct known_task *known_tasks__find(const struct known_tasks *tasks, uint32_t tid)
@@ -196,7 +196,7 @@ static struct thread *thread_of(struct thread_history *history, uint32_t tid)
 		return NULL;
 	thread->tid = tid;
 	HASH_ADD(hh, history->threads, tid, sizeof(tid), thread);
-	history->bytes += sizeof(*thread);
+	history->bytes += thread ? sizeof(*thread) : 0;
 	return thread;
 }
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "bpf/futex.h"
-#include "model/chain/wait_reason_table.h"
 #include "model/stack.h"
 
 #define TIMEOUT_SLACK_NS 500000ull /* from arming a timer to leaving the CPU */

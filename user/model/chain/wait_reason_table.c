@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Matching of function names with the tables of loops/wait_reasons.tbl. */
-#include "model/chain/wait_reason_table.h"
+#include "model/chain/wait_reason.h"
 
 #include <string.h>
 

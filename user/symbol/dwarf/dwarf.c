@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "files/unread.h"
 #include "symbol/dwarf/dwarf_parts.h"
 #include "symbol/elf/debugfile.h"
 
@@ -28,6 +29,8 @@ static struct dwarf *new_of(const struct elf *elf)
 	ret->fd = fcntl(elf->img.fd, F_DUPFD_CLOEXEC, 3);
 	ret->img = elf->img;
 	ret->img.fd = ret->fd;
+	if (ret->fd < 0)
+		unread__add(UNREAD_NO_FD, elf->build_id);
 	if (ret->fd < 0 || section__open_all(ret, elf)) {
 		dwarf__free(ret);
 		return NULL;

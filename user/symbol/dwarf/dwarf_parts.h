@@ -181,7 +181,10 @@ size_t value__string(struct dwarf *dwarf, const struct unit *unit, const struct 
 size_t die__name(struct dwarf *dwarf, const struct unit *unit, const struct die *die, char *buf,
 		 size_t cap);
 
-/* dwarf_range.c: returns 1 when the entry contains the address, 0 when not, -1 when it has no code of its own. */
+/*
+ * dwarf_range.c: returns 1 when the entry contains the address, 0 when not, -1 when it has no code
+ * of its own.
+ */
 int die__holds(struct dwarf *dwarf, const struct unit *unit, const struct die *die, uint64_t vaddr);
 
 /* dwarf_range.c: builds the index of units, once. */

@@ -18,8 +18,8 @@ struct debugfile_places {
 /*
  * Opens the debug file that belongs to elf: the same build id, or without one the right checksum
  * (within limits of bytes and time: UNREAD_CHECKSUM). Outside of our own debug_dir the file must
- * belong to root, to us or to the owner of the ELF file. Sink thread only. Returns a descriptor that
- * the caller owns, or -ENOENT.
+ * belong to root, to us or to the owner of the ELF file. Sink thread only. Returns a descriptor
+ * that the caller owns, or -ENOENT.
  */
 int debugfile__open(const struct elf *elf, const struct debugfile_places *places);
 

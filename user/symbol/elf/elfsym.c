@@ -3,14 +3,14 @@
  * ELF symbols → functions with address ranges, and the stubs of the procedure linkage table. Skips
  * implausible entries.
  */
-#include "symbol/elf/elfsym.h"
+#include "symbol/elf/symtab.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbol/elf/symtab.h"
+#include "symbol/elf/elf.h"
 
 #define ENTRIES_MAX (4u << 20)
 #define ADDR_MAX    (1ull << 56) /* so that sums cannot overflow */

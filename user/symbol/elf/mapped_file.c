@@ -130,7 +130,7 @@ static struct mapped *part_of(struct proc_maps *maps, struct mapped *archive,
 			      uint64_t size)
 {
 	struct mapped *ret = NULL;
-	char *key;
+	char *key, *path;
 	int len = asprintf(&key, "%.*s!%" PRIx64, (int)archive->key_len, archive->key, begin);
 
 	if (len < 0)
@@ -142,7 +142,10 @@ static struct mapped *part_of(struct proc_maps *maps, struct mapped *archive,
 			memcpy(ret->key, key, len);
 			ret->begin = begin;
 			ret->size = size;
+			path = ret->path;
 			HASH_ADD_KEYPTR(hh, maps->mapped, ret->key, ret->key_len, ret);
+			if (!ret)
+				free(path);
 		}
 	}
 	free(key);

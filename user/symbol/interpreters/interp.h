@@ -15,7 +15,7 @@
 #include "bpf/jank_abi.h"
 #include "model/block.h"
 #include "symbol/elf/elf.h"
-#include "symbol/names/pool.h"
+#include "symbol/names/cache.h"
 #include "symbol/names/process.h"
 #include "symbol/names/symbolize.h"
 

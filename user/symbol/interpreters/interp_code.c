@@ -254,8 +254,8 @@ static struct interp_code *add(struct interp *script, uint64_t address)
 	if (!code)
 		return NULL;
 	code->address = address;
-	script->code_bytes += bytes_of(code);
 	HASH_ADD(hh, script->codes, address, sizeof(address), code);
+	script->code_bytes += code ? bytes_of(code) : 0;
 	return code;
 }
 

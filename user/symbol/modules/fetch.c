@@ -13,8 +13,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <uthash.h>
 
+#include "base/hash.h"
 #include "base/thread.h"
 #include "files/unread.h"
 #include "symbol/elf/elf.h"
@@ -278,7 +278,8 @@ static void add_wanted(struct fetch *fetch, const char *build_id)
 	wanted->fd = -1;
 	strcpy(wanted->build_id, build_id);
 	HASH_ADD_STR(fetch->all, build_id, wanted);
-	pthread_cond_signal(&fetch->more);
+	if (wanted)
+		pthread_cond_signal(&fetch->more);
 }
 
 void fetch__want(struct fetch *fetch, const char *build_id, struct fetch_asker asker)

@@ -244,6 +244,8 @@ struct module *modules__get(struct modules *modules, const struct module_id *id)
 		module->id = *id;
 		module->fd = module->source = -1;
 		HASH_ADD(hh, modules->table, id, sizeof(module->id), module);
+		if (!module)
+			return NULL;
 	}
 	module->refs++;
 	return module;

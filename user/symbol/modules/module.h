@@ -2,20 +2,70 @@
 /*
  * Modules: the symbol tables of one file, shared by all processes that map it. The tables are built
  * when the first address in the file is resolved; a file that is in no stack costs nothing. The
- * content of the file is then identified, and copies of it become one module (module_id.h). That
+ * content of the file is then identified, and copies of it become one module (module_id.c). That
  * module uses the tables of the copy that could be read first.
  */
 #ifndef JANK_SYMBOL_MODULES_MODULE_H
 #define JANK_SYMBOL_MODULES_MODULE_H
 
+#include "base/hash.h"
+#include "files/file.h"
 #include "symbol/dwarf/dwarf.h"
 #include "symbol/elf/debugfile.h"
 #include "symbol/elf/elf.h"
 #include "symbol/elf/symtab.h"
 #include "symbol/interpreters/gopclntab.h"
-#include "symbol/modules/module_id.h"
 #include "symbol/unwind/cfi.h"
-#include <uthash.h>
+#include <sys/stat.h>
+
+/* --- module_id.c: identity of a module: two files with the same one have the same tables */
+
+/* A file as fstat describes it, and the part of it that is the module. */
+struct module_file {
+	uint64_t dev, inode, mtime_ns, size;
+	struct image_part part;
+};
+
+/* A key without padding: compared and hashed as bytes. */
+struct module_id {
+	uint64_t digest[2];	 /* 0: identified by the file alone */
+	struct module_file file; /* with a digest: device, inode, time are 0; size of the part */
+};
+
+/*
+ * Cache of files identified recently, so that they are not read again; the least recently used
+ * entry is dropped first. Zeroed: empty.
+ */
+#define MODULE_IDS_MAX 8192
+struct module_ids {
+	struct known_file *table;
+};
+
+/* The id of a file, from fstat. */
+struct module_id module_id__of_file(const struct stat *st, struct image_part part);
+
+/*
+ * The cached identity of a file (file: an id without a digest). Returns false when it was not
+ * identified yet, or was dropped from the cache.
+ */
+bool module_ids__find(struct module_ids *ids, const struct module_id *file, struct module_id *ret);
+
+/*
+ * Identifies a file by its content and caches the result. fd: the file, open (borrowed). A file
+ * without usable content, or that was written to since, is identified by the file alone.
+ */
+struct module_id module_ids__look(struct module_ids *ids, const struct module_id *file, int fd);
+
+/* The identity of an ELF image in memory: a digest of its bytes. */
+struct module_id module_id__of_memory(const void *mem, size_t size);
+
+bool module_id__is(const struct module_id *a, const struct module_id *b);
+bool module_id__is_shared(const struct module_id *id); /* has a digest */
+
+size_t module_ids__bytes(const struct module_ids *ids);
+void module_ids__free(struct module_ids *ids); /* leaves it empty */
+
+/* --- the modules */
 
 #define MODULE_TABS_MAX 4
 

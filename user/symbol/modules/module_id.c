@@ -1,6 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Identifies files by content. See module_id.h. */
-#include "symbol/modules/module_id.h"
+/*
+ * Identity of a module: decides whether two files have the same tables, which are then read and
+ * kept once. See module.h.
+ *
+ * Fifty containers of one image have fifty copies of its libc, each with its own device and inode.
+ * They are one module when all of these agree: the build id, the size, the owner, and what our
+ * reader takes from the headers. That is class, machine, entry, segments, and all sections with
+ * their names; so every table has the same place and length.
+ *
+ * Why that is enough: a build id is computed from what was linked; perf's cache and debuginfod
+ * trust it alone. Files with the same id by mistake (a constant set by hand, stripped or edited
+ * later) differ in size or in a section. To forge an id on purpose, and so give wrong names to the
+ * functions of others, one needs a file with the same owner. No user can create a file of root or
+ * of another user. Root of a container without a user namespace can, but it is as powerful as root.
+ *
+ * Ids of less than 8 bytes, or of zeros, do not count. A file with such an id, without an id, or
+ * that is not ELF is identified by device, inode and time, as far as these go.
+ */
+#include "symbol/modules/module.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbol/elf/elfsym.h"
+#include "symbol/elf/symtab.h"
 #include "symbol/interpreters/gopclntab.h"
 
 static struct symtab *next_tab(struct module *module, const char *suffix)

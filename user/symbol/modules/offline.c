@@ -251,6 +251,8 @@ static struct offline_build *build_of(struct offline *offline, const char *build
 		return NULL;
 	memcpy(build->build_id, build_id, len);
 	HASH_ADD_KEYPTR(hh, offline->builds, build->build_id, len, build);
+	if (!build)
+		return NULL;
 	for (size_t i = 0; i < offline->dir_cnt; i++)
 		add_of_dir(offline, build, offline->dirs[i]);
 	add_indexed(offline, build);
@@ -276,7 +278,8 @@ void offline__archive(struct offline *offline, const char *build_id, const char 
 		return;
 	memcpy(archive->path, module, len);
 	HASH_ADD_KEYPTR(hh, offline->archives, archive->path, len, archive);
-	offline_index__add_archive(&offline->index, archive->path);
+	if (archive)
+		offline_index__add_archive(&offline->index, archive->path);
 }
 
 bool offline__knows(struct offline *offline, const char *build_id)

@@ -3,10 +3,10 @@
 #ifndef JANK_SYMBOL_MODULES_OFFLINE_INDEX_H
 #define JANK_SYMBOL_MODULES_OFFLINE_INDEX_H
 
+#include "base/hash.h"
 #include "files/zip.h"
 #include "symbol/elf/elf.h"
 #include <sys/stat.h>
-#include <uthash.h>
 
 #define PATHS_MAX	     8	  /* files with one build id */
 #define OFFLINE_UNPACKED_MIB 256u /* largest size of one unpacked library */

@@ -68,17 +68,12 @@ static void drop_ends(struct symtab *tab)
 
 int kallsyms__load(struct symtab *tab, const char *path)
 {
-	uint64_t off = 0;
-	int fd, ret;
+	int ret;
 
 	symtab__init(tab);
 	if (names__add(&tab->names, "", 0) < 0)
 		return -ENOMEM;
-	fd = openfile__path(path, NULL);
-	if (fd < 0)
-		return fd;
-	ret = lines__read(fd, &off, (struct lines_limit){ FILE_MAX_SZ, 0 }, add_line, tab, NULL);
-	close(fd);
+	ret = lines__read_path(path, (struct lines_limit){ FILE_MAX_SZ, 0 }, add_line, tab);
 	symtab__finish(tab);
 	drop_ends(tab);
 	names__shrink(&tab->names);

@@ -37,17 +37,14 @@ static enum mapped_kind kind_of(const struct proc_maps_line *line)
 	return MAPPED_ANON;
 }
 
-static struct mapped *new_mapped(const struct proc_maps_line *line, size_t key_len)
+/* Takes the path if it succeeds. */
+static struct mapped *new_mapped(const struct proc_maps_line *line, size_t key_len, char *path)
 {
-	struct mapped *ret = calloc(1, sizeof(*ret) + key_len + 1);
+	struct mapped *ret = path ? calloc(1, sizeof(*ret) + key_len + 1) : NULL;
 
 	if (!ret)
 		return NULL;
-	ret->path = strdup(line->path);
-	if (!ret->path) {
-		free(ret);
-		return NULL;
-	}
+	ret->path = path;
 	maps_lines__decode_path(ret->path);
 	ret->kind = kind_of(line);
 	ret->dev = line->dev;
@@ -63,13 +60,17 @@ static struct mapped *mapped_of(struct proc_maps *maps, const struct proc_maps_l
 {
 	size_t len = strlen(line->key);
 	struct mapped *mapped;
+	char *path;
 
 	HASH_FIND(hh, maps->mapped, line->key, len, mapped);
 	if (mapped)
 		return mapped;
-	mapped = new_mapped(line, len);
+	path = strdup(line->path);
+	mapped = new_mapped(line, len, path);
 	if (mapped)
 		HASH_ADD_KEYPTR(hh, maps->mapped, mapped->key, len, mapped);
+	if (!mapped)
+		free(path);
 	return mapped;
 }
 
@@ -311,26 +312,36 @@ int proc_maps__add(struct proc_maps *maps, const struct mapping *mapping, struct
 	return res;
 }
 
-/* Keeps the file of a past region, with its module. NULL: not possible. */
-static struct mapped *move(struct proc_maps *maps, struct proc_maps *before, struct mapped *mapped)
+/*
+ * Keeps the file of a past region, with its path and module, which `before` loses. NULL: not
+ * possible.
+ */
+static struct mapped *move(struct proc_maps *maps, struct mapped *before)
 {
-	struct mapped *ret = proc_maps__same(maps, mapped);
+	struct mapped *ret = proc_maps__same(maps, before);
+	size_t size = sizeof(*before) + before->key_len + 1;
 
-	if (ret || mapped->archive || mapped->is_archive)
+	if (ret || before->archive || before->is_archive)
 		return ret;
-	HASH_DEL(before->mapped, mapped);
-	HASH_ADD_KEYPTR(hh, maps->mapped, mapped->key, mapped->key_len, mapped);
-	return mapped;
+	ret = malloc(size);
+	if (!ret)
+		return NULL;
+	memcpy(ret, before, size);
+	HASH_ADD_KEYPTR(hh, maps->mapped, ret->key, ret->key_len, ret);
+	if (ret) {
+		before->path = NULL;
+		before->module = NULL;
+	}
+	return ret;
 }
 
-static void keep(struct proc_maps *maps, struct proc_maps *before, const struct region *old,
-		 uint64_t until_ns)
+static void keep(struct proc_maps *maps, const struct region *old, uint64_t until_ns)
 {
 	struct region region = *old;
 
 	if (region.mapped->kind != MAPPED_FILE)
 		return; /* a JIT compiler's region grows and shrinks, but remains the same object */
-	region.mapped = move(maps, before, region.mapped);
+	region.mapped = move(maps, region.mapped);
 	if (region.mapped)
 		add_past(maps, &region, until_ns);
 }
@@ -363,7 +374,7 @@ void proc_maps__keep_past(struct proc_maps *maps, struct proc_maps *before, uint
 	for (size_t i = first; i < before->past_cnt; i++) {
 		const struct past_region *past = &before->past[i % MAPS_PAST_MAX];
 
-		keep(maps, before, &past->region, past->until_ns);
+		keep(maps, &past->region, past->until_ns);
 	}
 	for (size_t i = 0; i < before->cnt; i++) {
 		const struct region *old = &before->regions[i];
@@ -371,7 +382,7 @@ void proc_maps__keep_past(struct proc_maps *maps, struct proc_maps *before, uint
 		while (at < maps->cnt && maps->regions[at].end <= old->start)
 			at++;
 		if (!still_there(maps, at, old, now_ns))
-			keep(maps, before, old, now_ns);
+			keep(maps, old, now_ns);
 	}
 }
 

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <uthash.h>
+
+#include "base/hash.h"
 
 struct mapping; /* symbolize.h */
 struct module;

@@ -27,11 +27,14 @@ struct output {
 	jmp_buf full;
 };
 
+/* piece may be NULL if it is empty. */
 static void add(const char *piece, size_t len, void *opaque)
 {
 	struct output *out = opaque;
 	size_t room = out->cap - 1 - out->len;
 
+	if (!len)
+		return;
 	memcpy(out->buf + out->len, piece, len < room ? len : room);
 	out->len += len < room ? len : room;
 	if (len >= room)
@@ -53,11 +56,30 @@ static bool demangle_until_full(const char *name, struct output *out)
 	return setjmp(out->full) || demangle(name, out);
 }
 
+/*
+ * "G", a number in base 62, "_": libiberty counts up to this number of lifetimes, even where it
+ * prints nothing. Three digits take up to 60 ms, more take years. Some identifiers look alike;
+ * these names stay mangled.
+ */
+static bool is_endless(const char *name)
+{
+	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz"
+				     "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	while ((name = strchr(name, 'G'))) {
+		size_t len = strspn(++name, digits);
+
+		if (len > 2 && name[len] == '_')
+			return true;
+	}
+	return false;
+}
+
 size_t demangle__name(const char *name, char *buf, size_t cap)
 {
 	struct output out = { .buf = buf, .cap = cap };
 
-	if (name[0] != '_' || strlen(name) > MANGLED_MAX)
+	if (name[0] != '_' || strlen(name) > MANGLED_MAX || (name[1] == 'R' && is_endless(name)))
 		return 0;
 	if (!demangle_until_full(name, &out))
 		out.len = 0;

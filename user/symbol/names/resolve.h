@@ -3,7 +3,7 @@
 #ifndef JANK_SYMBOL_NAMES_RESOLVE_H
 #define JANK_SYMBOL_NAMES_RESOLVE_H
 
-#include "symbol/names/pool.h"
+#include "symbol/names/cache.h"
 #include "symbol/names/process.h"
 #include <stddef.h>
 

@@ -63,6 +63,15 @@ struct process *symbolizer__find(const struct symbolizer *sym, uint32_t pid)
 	return ret;
 }
 
+static struct process *add_process(struct symbolizer *sym, uint32_t pid)
+{
+	struct process *ret = process__new(pid);
+
+	if (ret)
+		HASH_ADD(hh, sym->processes, pid, sizeof(pid), ret);
+	return ret;
+}
+
 int symbolizer__process(struct symbolizer *sym, uint32_t pid, struct err *err)
 {
 	struct process *process = symbolizer__find(sym, pid);
@@ -70,17 +79,17 @@ int symbolizer__process(struct symbolizer *sym, uint32_t pid, struct err *err)
 	int ret;
 
 	if (!known)
-		process = process__new(pid);
+		process = add_process(sym, pid);
 	if (!process)
 		return err__set(err, ENOMEM, "out of memory");
 	ret = process__refresh(&sym->env, process, false);
 	if (!ret) {
-		if (!known)
-			HASH_ADD(hh, sym->processes, pid, sizeof(pid), process);
 		return 0;
 	}
-	if (!known)
+	if (!known) {
+		HASH_DEL(sym->processes, process);
 		process__free(&sym->env, process);
+	}
 	return err__set(err, -ret, "process %u: its mappings cannot be read: %s", pid,
 			strerror(-ret));
 }

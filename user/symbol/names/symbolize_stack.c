@@ -61,8 +61,8 @@ static void load_kernel(struct symbolizer *sym)
 	if (sym->kernel_loaded)
 		return;
 	sym->kernel_loaded = true;
-	if (sym->kallsyms[0])
-		kallsyms__load(&sym->kernel, sym->kallsyms);
+	if (sym->kallsyms[0] && kallsyms__load(&sym->kernel, sym->kallsyms) == -EMFILE)
+		sym->kernel_loaded = false; /* a descriptor may be free later */
 	if (sym->this_kernel)
 		kallsyms__build_id("vmlinux", sym->kernel_build_id);
 }

@@ -169,7 +169,7 @@ void paths__follow(struct walk *w, const struct region *region, uint64_t from, u
 		   struct paths *ret);
 
 /*
- * unwind_paths.c: runs one instruction. Returns false when the stack pointer is unknown after it.
+ * path_state.c: runs one instruction. Returns false when the stack pointer is unknown after it.
  */
 bool path_state__run(struct path_state *state, const uint8_t *code, uint32_t writes, bool is_call);
 

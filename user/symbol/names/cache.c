@@ -1,10 +1,85 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Interned strings in chunks. See pool.h. */
-#include "symbol/names/pool.h"
+/* Hash table from address to name, and interned strings in chunks. See cache.h. */
+#include "symbol/names/cache.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define CNT_FIRST 64
+#define CNT_MAX	  16384 /* slots; limit for the garbage addresses of bad stacks */
+
+uint64_t cache__key(uint64_t addr, bool exact)
+{
+	return addr << 1 | exact; /* user and kernel have one cache each, so the top bit may go */
+}
+
+static size_t slot_of(const struct cache *cache, uint64_t key)
+{
+	size_t mask = cache->slot_cnt - 1;
+	size_t i = (key * 0x9e3779b97f4a7c15ull >> 32) & mask;
+
+	while (cache->slots[i].used && cache->slots[i].key != key)
+		i = (i + 1) & mask;
+	return i;
+}
+
+struct cached *cache__find(struct cache *cache, uint64_t key)
+{
+	struct cached *entry;
+
+	if (!cache->slot_cnt)
+		return NULL;
+	entry = &cache->slots[slot_of(cache, key)];
+	return entry->used ? entry : NULL;
+}
+
+static bool grow(struct cache *cache)
+{
+	struct cache old = *cache;
+	size_t i;
+
+	cache->slot_cnt = old.slot_cnt ? 2 * old.slot_cnt : CNT_FIRST;
+	cache->slots = calloc(cache->slot_cnt, sizeof(*cache->slots));
+	if (!cache->slots) {
+		*cache = old;
+		return false;
+	}
+	for (i = 0; i < old.slot_cnt; i++)
+		if (old.slots[i].used)
+			cache->slots[slot_of(cache, old.slots[i].key)] = old.slots[i];
+	free(old.slots);
+	return true;
+}
+
+void cache__add(struct cache *cache, const struct cached *entry)
+{
+	struct cached *slot;
+
+	if (2 * (cache->cnt + 1) > cache->slot_cnt) {
+		if (cache->slot_cnt >= CNT_MAX)
+			cache__clear(cache);
+		if (!grow(cache))
+			return;
+	}
+	slot = &cache->slots[slot_of(cache, entry->key)];
+	if (!slot->used)
+		cache->cnt++;
+	*slot = *entry;
+	slot->used = true;
+}
+
+void cache__clear(struct cache *cache)
+{
+	free(cache->slots);
+	memset(cache, 0, sizeof(*cache));
+}
+
+size_t cache__bytes(const struct cache *cache)
+{
+	return cache->slot_cnt * sizeof(*cache->slots);
+}
+
+/* --- pool */
 
 #define CHUNK_SZ 16384
 
@@ -42,7 +117,7 @@ static char *room(struct pool *pool, size_t len)
 }
 
 /* The slot of the string, or the free slot where it belongs. */
-static size_t slot_of(const struct pool *pool, uint32_t hash, const char *str, size_t len)
+static size_t string_slot(const struct pool *pool, uint32_t hash, const char *str, size_t len)
 {
 	size_t mask = pool->slot_cnt - 1, i = hash & mask;
 
@@ -57,7 +132,7 @@ static size_t slot_bytes(const struct pool *pool)
 	return pool->slot_cnt * (sizeof(*pool->slots) + sizeof(*pool->hashes));
 }
 
-static int grow(struct pool *pool)
+static int grow_pool(struct pool *pool)
 {
 	struct pool old = *pool;
 	size_t cnt = old.slot_cnt ? 2 * old.slot_cnt : 256, i, k;
@@ -94,10 +169,10 @@ const char *pool__add(struct pool *pool, const char *str, size_t len)
 	char *copy;
 
 	len = strnlen(str, len);
-	if (grow(pool))
+	if (grow_pool(pool))
 		return NULL;
 	hash = hash_of(str, len);
-	slot = slot_of(pool, hash, str, len);
+	slot = string_slot(pool, hash, str, len);
 	if (pool->slots[slot])
 		return pool->slots[slot];
 	copy = room(pool, len + 1);

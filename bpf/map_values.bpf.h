@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Entries of the maps that only the probes read and write: the state of threads and of CPUs. */
+#ifndef JANK_MAP_VALUES_BPF_H
+#define JANK_MAP_VALUES_BPF_H
+
+#include "bpf/kernel.bpf.h"
+
+/*
+ * Details of a wait that lie in the program's memory; read when the thread leaves the CPU
+ * (wait_object__ask).
+ */
+struct jank_await {
+	__u64 timeout_ns;
+	__u64 inode; /* kernel's inode address of the file with the missing page; 0: none */
+	__u32 futex_word, owner;
+	/* the descriptor that it waits for, or the first of them; -1: none */
+	__s32 fd;
+	__u32 got;			/* JANK_WAITED_* */
+	char path[JANK_WAITED_NAME_SZ]; /* JANK_WAITED_PATH; always ends in a zero byte */
+};
+
+/* Stack record with a buffer for its variable parts. */
+struct jank_stack_buf {
+	struct jank_rec_stack rec;
+	__u64 tail[JANK_KSTACK_MAX + JANK_USTACK_MAX +
+		   JANK_SLICE_MAX * (sizeof(struct jank_task) + sizeof(__u16)) / sizeof(__u64)];
+};
+
+#define JANK_PHASE_NONE	     0 /* no wait seen yet */
+#define JANK_PHASE_WAITING   1 /* in its loop's wait */
+#define JANK_PHASE_DISPATCH  2 /* between the end of a wait and the begin of the next one */
+#define JANK_PHASE_CANDIDATE 3 /* it may park; not yet known to be a loop */
+#define JANK_PHASE_PARKED    4 /* in a park: a dispatch opens when it gets the CPU */
+
+/*
+ * Place where a thread waits in poll, ppoll, select, pselect6 or io_uring_enter, identified by
+ * stack depth, system call, and array.
+ */
+struct jank_place {
+	__u64 sp;
+	__u64 fds;
+	__s32 nr;
+	__u32 turn_cnt; /* consecutive waits there */
+	__u32 fd_cnt;	/* size of the array of poll and ppoll */
+	__s32 first_fd; /* first descriptor in the array, when it is a loop's place; else -1 */
+};
+
+/*
+ * What the thread handles now, in raw form. It is decoded only when the dispatch turns out to be
+ * slow, while the handler still runs (read_message__all).
+ */
+struct jank_handled {
+	__u64 events; /* epoll's array in user space; 0: not known */
+	__u32 mark;   /* index + 1; 0: no mark was hit */
+	__u32 taken;  /* the data below was decoded into rec */
+	/* stack pointer of the marked function, and the return address there while it runs */
+	__u64 mark_sp, mark_ret;
+	__u64 args[JANK_MARK_ARG_MAX];
+	__u32 nested_cnt, pad;
+	__u64 due_ns; /* due time of the first message in a Looper's queue; 0: none, or no Looper */
+	struct jank_rec_message rec;
+};
+
+/*
+ * State of a thread that waits in a loop. The thread itself writes it (waits, switches); while the
+ * thread is off the CPU, its waker does. The two never run at the same time, except for
+ * early_wake_ns.
+ */
+struct jank_thread {
+	/* hot cache line: everything that a fast dispatch uses */
+	__u64 start_ns;		       /* begin of the open dispatch; 0: none is open */
+	__u64 mark_ns;		       /* time up to which state_ns is accounted */
+	__u64 exec_sum_ns, exec_at_ns; /* the CPU clock at start_ns, see thread__cpu_ns */
+	__u64 clock_off_ns; /* CLOCK_MONOTONIC minus the run queue's clock, at the last switch-in */
+	__u64 sp;	    /* user stack pointer of the loop's outermost wait */
+	__s32 fd;	    /* the loop's epoll descriptor; -1: not known */
+	__u32 phase;	    /* JANK_PHASE_* */
+	__u32 loop;	    /* JANK_LOOP_* */
+	__u32 state;	    /* JANK_STATE_*, while a dispatch is open */
+	__u32 accounted;    /* it was off the CPU in this dispatch: state_ns is in use */
+	__u32 looper_entry; /* in pollOnce, before its epoll_wait */
+	__u64 start_delay_ns; /* of the open dispatch: from the wake-up to start_ns */
+	/*
+	 * In its loop's wait: time when it was woken, or lost the CPU before it could sleep; 0: it
+	 * sleeps.
+	 */
+	__u64 woken_ns;
+	__s32 ready_cnt;
+	__u32 evidence; /* stack_cnt, shed_cnt, wakeup_missed_cnt or hang_sent is not 0 */
+
+	__u64 state_ns[JANK_STATE_CNT];
+	__u64 key;	/* address of the android::Looper */
+	__u64 file_ops; /* file operations of the file behind fd (epoll's) */
+	__u64 early_wake_ns;
+	__u64 nested_sp;
+	__s32 nested_fd;
+	__u32 nested_cnt; /* consecutive waits on nested_fd at nested_sp */
+	__u32 stack_cnt, shed_cnt, wakeup_missed_cnt, hang_sent;
+	__u32 counted;	   /* included in jank_runnable_cnt */
+	__u32 nested_left; /* it left the CPU in a nested wait, which was judged then */
+	__u64 spill; /* hides a value from the verifier: compat__on_task_stack, thread__count */
+
+	struct jank_place place; /* place of a polling loop's wait, on probation or not */
+	struct jank_place inner; /* place of a handler's own wait */
+	struct jank_place look;	 /* place where it last looked for work: poll__looks_often */
+	__u64 look_sleeps;	 /* task->nvcsw at that time */
+	/* on probation: number of this trial of the thread; 0: not on probation */
+	__u32 trial;
+	__u32 trial_cnt;
+
+	__u32 parks;	/* JANK_PARKS_* of the process, as of park_gen */
+	__u32 park_gen; /* jank_park_gen at that time */
+	__u32 park_cnt; /* consecutive waits at `park` */
+	__u32 park_ask_cnt;
+	__u64 verdict; /* JANK_PARK_* of the last wait that was asked about (poll__learn) */
+	struct jank_park_place park;  /* where it slept last */
+	struct jank_park_place asked; /* the last place that it asked about */
+	/* identity of the interpreter's frames at the place on probation; 0: not known */
+	__u64 tried_script;
+	__u64 park_left_ns; /* when it left the CPU at an unknown place */
+	/* begin of the dispatch that a park opened; 0: it slept otherwise since */
+	__u64 park_start_ns;
+	__u64 park_ask_ns; /* end of the period in which questions are counted */
+	__u64 waits_else;  /* nonzero: it also sleeps in calls that are no wait for work */
+	/* service whose connections its loop accepts (client.bpf.h); 0: none */
+	__u64 service;
+	__u64 code;	   /* user instruction pointer where its loop waits in epoll */
+	__u64 off;	   /* that loop is not wanted: see off.bpf.h */
+	__u64 ask_backoff; /* -a: how often the time between questions was doubled */
+
+	struct jank_handled handled;
+
+	__u64 dispatch_cnt, block_cnt, hang_cnt;
+	/* their durations; max_ns comes first, on the cache line of the counts */
+	struct jank_hist dispatches;
+	struct jank_hist starts; /* their start delays */
+
+#ifdef JANK_PLAIN
+	__u64 task; /* the task; needed where the entry is found by number */
+#endif
+	__u32 user;		  /* key of its user's account: share.bpf.h */
+	__u32 counted_user;	  /* plain probes: it is in that account's thread_cnt */
+	__u64 throttled_mark;	  /* facts__throttled_ns when it left the CPU last */
+	__u64 start_throttled_ns; /* throttled part of start_delay_ns, when that is long */
+	__u64 throttled_ns, min_flt,
+		maj_flt;   /* min_flt, maj_flt: counts when first read in the dispatch */
+	__u64 fault_inode; /* inode of the file of its last page fault, see jank_on_fault */
+	struct jank_await await;
+	struct jank_stack_buf span; /* the current span off the CPU */
+};
+
+/*
+ * Log of the tasks that ran on a CPU recently; kept only while a traced thread waits for a CPU
+ * somewhere. Slices of one task within JANK_SLICE_MERGE_NS share an entry: three tasks that
+ * alternate every 3 ms fill 32 entries in 1.3 s instead of 0.1 s.
+ */
+#define JANK_SLICE_LOG	    32
+#define JANK_SLICE_MERGE_NS 128000000
+#define JANK_SLICE_RECENT   64 /* entries of a table by the last bits of the task id */
+struct jank_slice {
+	__u64 begin_ns, end_ns; /* begin of its first slice, end of its last */
+	__u64 ns;		/* sum of all its slices */
+	__u32 tgid;
+	__u32 tid;
+	__u16 prio; /* as in the records, see JANK_PRIO_OFFSET */
+	__u16 pad[3];
+	char comm[JANK_COMM_SZ];
+};
+struct jank_slices {
+	__u32 head;			 /* number of entries ever made */
+	__u32 epoch;			 /* jank_slice_epoch at the last entry */
+	__u64 last_ns;			 /* time of the last logged switch of the CPU */
+	__u32 query_cnt;		 /* number of spans that queried the log */
+	__u32 epoch_head;		 /* number of entries made before that epoch */
+	__u32 recent[JANK_SLICE_RECENT]; /* number of the task's newest entry, counted from 1 */
+	/*
+	 * Result of slices__collect: the tasks and their priorities. met_* is an index of each
+	 * task's place among them.
+	 */
+	struct jank_task found[JANK_SLICE_MAX];
+	__u16 prios[JANK_SLICE_MAX];
+	__u32 found_cnt, found_cut;
+	__u64 found_ns; /* sum over all of them */
+	__u32 met_tid[JANK_SLICE_RECENT], met_query[JANK_SLICE_RECENT], met_at[JANK_SLICE_RECENT];
+	struct jank_slice log[JANK_SLICE_LOG];
+};
+
+/*
+ * Span off the CPU of a thread without a dispatch, while some dispatch waits: see
+ * waker_watch.bpf.h.
+ */
+#define JANK_OTHER_MAX 1024
+struct jank_other {
+	__u64 writes; /* see slot__lock */
+	__u64 spill;  /* as in jank_thread */
+	__u64 woken_ns;
+	/* the thread's switches when it left; tells an earlier span from its last */
+	__u64 switch_cnt;
+	/*
+	 * when a span of another thread was overwritten; nothing is known about that thread since
+	 * then
+	 */
+	__u64 taken_ns;
+	__u32 tid; /* thread that uses the slot; 0: free */
+	__u32 pad;
+	struct jank_await await;
+	struct jank_stack_buf span;
+};
+/* Part of waker_watch.bpf.h's state for each CPU. */
+struct jank_watch {
+	__u32 token_cnt;
+	__u32 pad;
+	__u64 clock_off_ns; /* CLOCK_MONOTONIC minus the run queue's clock */
+	__u64 woken_ns;
+	struct jank_await await;
+	struct jank_stack_buf buf;
+};
+
+/*
+ * Copies of user stacks: of threads with a dispatch, some of them deeper, and of other watched
+ * threads. Indexed by the last bits of the thread id: see copy_user_stack.bpf.h. 17 MiB in total.
+ */
+#define JANK_COPY_CNT	    512
+#define JANK_COPY_DEEP_CNT  64
+#define JANK_COPY_OTHER_CNT 256
+struct jank_copy {
+	__u64 writes; /* see slot__lock */
+	struct jank_rec_copy rec;
+	__u8 bytes[JANK_COPY_SZ + JANK_COPY_PAGE]; /* the verifier adds a whole page */
+};
+struct jank_deep_copy {
+	__u64 writes;
+	struct jank_rec_copy rec;
+	__u8 bytes[JANK_COPY_MAX + JANK_COPY_PAGE];
+};
+
+#endif

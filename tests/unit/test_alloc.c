@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Out of memory: failed allocations are counted, and a hash table stays whole. */
+#include "base/alloc.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "model/loss.h"
+#include "tests/failing_memory.h"
+#include "tests/tap.h"
+
+#define ENTRIES 2000
+
+struct entry {
+	int key;
+	UT_hash_handle hh;
+};
+
+/* Adds an entry, with memory for that many allocations beside it. */
+static struct entry *add(struct entry **table, int key, long allocations)
+{
+	struct entry *entry = calloc(1, sizeof(*entry));
+
+	entry->key = key;
+	allocations_left = allocations;
+	HASH_ADD_INT(*table, key, entry);
+	allocations_left = -1;
+	return entry;
+}
+
+static int found_cnt(struct entry *table)
+{
+	struct entry *entry;
+	int ret = 0;
+
+	for (int key = 0; key < ENTRIES; key++) {
+		HASH_FIND_INT(table, &key, entry);
+		ret += entry && entry->key == key;
+	}
+	return ret;
+}
+
+/* Each entry is first added without memory, which fails when the table is made or has to grow. */
+static void test_hash(void)
+{
+	struct entry *table = NULL, *entry, *next;
+	int refused = 0, added = 0;
+
+	entry = add(&table, 0, 1);
+	ok(!entry && !table, "a table without memory for its buckets is not made");
+	for (int key = 0; key < ENTRIES; key++) {
+		entry = add(&table, key, 0);
+		refused += !entry;
+		if (!entry)
+			entry = add(&table, key, -1);
+		added += !!entry;
+	}
+	ok(refused >= 2 && refused < 10, "%d entries find no memory", refused);
+	ok(added == ENTRIES && HASH_COUNT(table) == ENTRIES, "and can be added afterwards");
+	ok(found_cnt(table) == ENTRIES, "all are found");
+	HASH_ITER (hh, table, entry, next) {
+		HASH_DEL(table, entry);
+		free(entry);
+	}
+	ok(!table, "and removed");
+}
+
+static void test_count(void)
+{
+	struct losses losses = { .cnt = { [LOSS_NO_MEMORY] = 1 } };
+	uint64_t before = alloc__failed_cnt(), own = alloc__own_cnt();
+
+	allocations_left = 0;
+	free(malloc(1));
+	free(calloc(1, 1));
+	free(realloc(NULL, 1));
+	free(strdup("text"));
+	allocations_left = -1;
+	free(malloc(1));
+	ok(alloc__failed_cnt() - before == 4 && alloc__own_cnt() - own == 4,
+	   "each failed allocation is counted");
+	losses__add_memory(&losses);
+	ok(losses.cnt[LOSS_NO_MEMORY] == alloc__failed_cnt(), "as out_of_memory");
+	losses.cnt[LOSS_NO_MEMORY] = 1000;
+	losses__add_memory(&losses);
+	ok(losses.cnt[LOSS_NO_MEMORY] == 1000, "not again if their callers counted");
+}
+
+int main(void)
+{
+	test_hash();
+	test_count();
+	return tap__done();
+}
