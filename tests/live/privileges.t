@@ -30,10 +30,13 @@ def tasks(pid):
     return [f"/proc/{pid}/task/{tid}" for tid in os.listdir(f"/proc/{pid}/task")]
 
 
-def helpers(pid):
+def children(pid):
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        pids = [int(word) for word in file.read().split()]
-    return [pid for pid in pids if status_of(f"/proc/{pid}")["Name"] == "jankbpf-apart"]
+        return [int(word) for word in file.read().split()]
+
+
+def helpers(pid):
+    return [pid for pid in children(pid) if status_of(f"/proc/{pid}")["Name"] == "jankbpf-apart"]
 
 
 def mask_of(names):
@@ -140,6 +143,17 @@ def test_command():
     ok(result.status == 0 and result.seconds < 15 and result.summary(), "another user's COMMAND is ended", result)
 
 
+def test_child():
+    """A child of another user, which waits in no loop that the probes know, is looked at."""
+    program = bad.scratch("waiter")
+    subprocess.run(["cc", "-O1", "-g", "-pthread", "-o", program, os.path.join(bad.ROOT, "tests/live/programs/waiter.c")], check=True)
+    parent = bad.start(["sh", "-c", f"{' '.join(AS_NOBODY)} {program} cond 60; true"])
+    bad.wait_for(lambda: children(parent.pid), 30)
+    result = bad.trace("--json", "-f", "-t", "60ms", "-n", "3", "-p", parent.pid)
+    bad.end(parent)
+    ok(len(result.of("block")) == 3, "-f: another user's child has blocks", result.err)
+
+
 def without(cap, *args):
     name = cap[4:].lower()
     return bad.trace("--json", "-t", "25ms", "-n", "8", *args,
@@ -169,5 +183,6 @@ test_doctor()
 test_late()
 test_directory(looping)
 test_command()
+test_child()
 test_reasons(looping)
 bad.done()

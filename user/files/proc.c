@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -288,6 +289,11 @@ static bool has_ended(const char *proc, uint32_t tid)
 	ended = !end || end[1] != ' ' || strchr("ZXx", end[2]);
 	strbuf__free(&sb);
 	return ended;
+}
+
+bool proc__exists(uint32_t pid)
+{
+	return !kill(pid, 0) || errno != ESRCH;
 }
 
 uint32_t live_tid__thread(const char *proc, uint32_t pid)

@@ -7,13 +7,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "catalogue/catalogue.h"
+#include "files/proc.h"
 #include "jankbpf.skel.h"
 #include "probes/bpf_fds.h"
 #include "probes/loader_parts.h"
@@ -61,7 +61,7 @@ void loader__sweep(struct loader *loader)
 
 	/* Delete afterwards: deleting the current key would restart the walk. */
 	while (cnt < SWEEP_MAX && !bpf_map_get_next_key(fd, last, &tgid)) {
-		if (kill(tgid, 0) && errno == ESRCH)
+		if (!proc__exists(tgid))
 			ended[cnt++] = tgid;
 		last = &tgid;
 	}

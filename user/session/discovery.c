@@ -6,12 +6,12 @@
  */
 #include <dirent.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "files/proc.h"
 #include "procfs/procinfo.h"
 #include "session/session_parts.h"
 
@@ -154,7 +154,7 @@ static void add_child(void *ctx, pid_t pid)
 	const struct jank_rec hdr = { .tgid = pid, .tid = pid, .ts_ns = clock__mono_ns() };
 	struct session *s = ctx;
 
-	if (!process_table__find(&s->processes, pid) && !kill(pid, 0))
+	if (!process_table__find(&s->processes, pid) && proc__exists(pid))
 		add_process(s, &hdr, "?");
 }
 

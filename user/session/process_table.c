@@ -2,12 +2,12 @@
 /* Hash table by pid. The sink thread gets copies of the facts, never an entry. */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "files/proc.h"
 #include "procfs/cgroup.h"
 #include "procfs/procinfo.h"
 #include "session/session_parts.h"
@@ -79,7 +79,7 @@ bool process_entry__has_ended(const struct process_entry *process)
 
 	if (process->pidfd >= 0)
 		return poll(&pfd, 1, 0) > 0;
-	return process->ended || (kill(process->pid, 0) && errno == ESRCH);
+	return process->ended || !proc__exists(process->pid);
 }
 
 void process_table__saw(struct process_table *table, const struct jank_rec *hdr)

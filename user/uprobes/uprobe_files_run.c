@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -123,7 +122,7 @@ static void drop_ended(struct uprobe_files *files, bool all)
 	uint64_t now_ns = clock__mono_ns();
 
 	HASH_ITER (hh, files->table.users, user, next) {
-		if (has_ended(user) || (all && kill(user->pid, 0) && errno == ESRCH))
+		if (has_ended(user) || (all && !proc__exists(user->pid)))
 			uprobe_table__drop_user(&files->table, user, now_ns);
 	}
 }
