@@ -40,9 +40,15 @@ static void test_turns(void)
 	idle_chains__free(chains);
 }
 
-static bool is_idle(const struct idle_chains *chains, uint32_t depth, int32_t nr, uint32_t sleeps)
+static bool is_idle(const struct idle_chains *chains, uint64_t place, int32_t nr, bool sleeps)
 {
-	const struct idle_visit it = { .depth = depth, .nr = nr, .sleeps = sleeps };
+	const uint64_t addresses[] = { 1, 2, place };
+	const struct idle_visit it = {
+		.addresses = addresses,
+		.cnt = 3,
+		.nr = nr,
+		.sleeps = sleeps,
+	};
 
 	return idle_chains__is_idle(chains, &it);
 }
@@ -52,13 +58,15 @@ static void test_late_answer(void)
 	struct idle_chains *chains = idle_chains__new();
 
 	visit(chains, 7, 3, 1, 0);
-	ok(!is_idle(chains, 3, 0, false), "no idle place is known yet");
+	ok(!is_idle(chains, 7, 0, false), "no idle place is known yet");
 	visit(chains, 7, 3, 50, 0);
 	visit(chains, 7, 3, 700, 2);
-	ok(is_idle(chains, 3, 0, false), "a wait as far out as the idle place");
-	ok(!is_idle(chains, 4, 0, false), "one deeper in the stack");
-	ok(!is_idle(chains, 3, 1, false), "another call");
-	ok(!is_idle(chains, 3, 0, true), "a sleep");
+	visit(chains, 9, 5, 710, 2);
+	ok(is_idle(chains, 7, 0, false), "the idle place");
+	ok(!is_idle(chains, 8, 0, false), "callers that were not asked about");
+	ok(!is_idle(chains, 9, 0, false), "a handler's wait");
+	ok(!is_idle(chains, 7, 1, false), "another call");
+	ok(!is_idle(chains, 7, 0, true), "a sleep");
 	idle_chains__free(chains);
 }
 

@@ -248,7 +248,11 @@ void idle_chains__lock(struct idle_chains *chains)
 
 bool idle_chains__is_idle(const struct idle_chains *chains, const struct idle_visit *visit)
 {
-	const struct chain chain = { .place = place_of(visit) };
-
-	return !chains->idle.script && !visit->sleeps && is_known(chains, &chain);
+	if (chains->idle.script)
+		return false;
+	for (uint32_t i = 0; i < chains->cnt; i++)
+		if (is_same(&chains->chains[i], visit))
+			return !visit->sleeps && visit->nr == chains->chains[i].place.nr &&
+			       is_known(chains, &chains->chains[i]);
+	return false;
 }

@@ -89,7 +89,10 @@ enum idle_verdict idle_chains__pause(const struct idle_chains *chains,
 /* The thread waits for a lock, which is not a wait for work. */
 void idle_chains__lock(struct idle_chains *chains);
 
-/* True for a wait as far out as the idle place, by the same call; without interpreter frames. */
+/*
+ * True for the same callers and the same call as in an earlier visit of the idle place; never with
+ * interpreter frames. The depth alone would not do: an interpreter makes all calls from one.
+ */
 bool idle_chains__is_idle(const struct idle_chains *chains, const struct idle_visit *visit);
 
 #endif

@@ -244,18 +244,19 @@ bool parks__is_early(const struct parks *parks, const struct block *block)
 		 catalogue_row__parks_anywhere(process->row) && block->state_ns[JANK_STATE_SLEEP]));
 }
 
-static bool is_rest(const struct parks *parks, const struct judged *thread, uint32_t pid,
-		    const struct sample *sample)
+static bool is_rest(const struct judged *thread, const struct sample *sample)
 {
 	const uint64_t *addresses = sample->stack.addresses + sample->stack.kernel_cnt;
-	struct idle_visit visit = { .nr = sample->syscall };
+	const struct idle_visit visit = {
+		.addresses = addresses,
+		.cnt = sample->stack.user_cnt,
+		.nr = sample->syscall,
+	};
 
 	if (sample->state < JANK_STATE_FIRST_BLOCKED || sample->state == JANK_STATE_SLEEP ||
 	    !sample->stack.user_cnt || !stack_end__has_all_callers(sample->stack.end) ||
 	    (sample->waited && wait_object__is_lock(&sample->waited->raw)))
 		return false;
-	visit.depth = idle_places__depth(loop_owner__symbolizer(parks->owners), pid, addresses,
-					 sample->stack.user_cnt);
 	return idle_chains__is_idle(thread->chains, &visit);
 }
 
@@ -265,10 +266,10 @@ bool parks__rests(const struct parks *parks, const struct block *block)
 	const struct judged *thread = NULL;
 	uint64_t rest_ns = 0;
 
-	if (process && !process->row)
+	if (block->loop == JANK_LOOP_PARK && process && !process->row)
 		HASH_FIND(hh, process->threads, &block->tid, sizeof(block->tid), thread);
 	for (size_t i = 0; thread && i < block->sample_cnt; i++)
-		if (is_rest(parks, thread, block->pid, &block->samples[i]))
+		if (is_rest(thread, &block->samples[i]))
 			rest_ns += block->samples[i].ns;
 	return rest_ns && block__delay(block) < rest_ns + block->threshold_ns;
 }
