@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Counts allocations that fail. The Makefile includes this header in every file of user/, so that
- * no caller of malloc has to count: whatever a caller leaves out then is reported as `out_of_memory`.
+ * no caller of malloc has to count: what a caller leaves out then is reported as `out_of_memory`.
  * Any thread.
  */
 #ifndef JANK_BASE_ALLOC_H

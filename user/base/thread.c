@@ -4,6 +4,10 @@
 #include <cap-ng.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define FD_MAX 65536 /* without close_range */
 
 int thread__start(pthread_t *ret, const char *name, void *(*fn)(void *arg), void *arg)
 {
@@ -23,4 +27,11 @@ void thread__set_nice(pid_t tid, int nice)
 {
 	if (capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_NICE))
 		setpriority(PRIO_PROCESS, tid, nice);
+}
+
+void fds__close_from(int first)
+{
+	if (syscall(SYS_close_range, first, ~0u, 0)) /* close_range is missing before 5.9 */
+		for (int fd = first; fd < FD_MAX; fd++)
+			close(fd);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Threads of this program. */
+/* Threads and descriptors of this program. */
 #ifndef JANK_BASE_THREAD_H
 #define JANK_BASE_THREAD_H
 
@@ -17,5 +17,8 @@ int thread__start(pthread_t *ret, const char *name, void *(*fn)(void *arg), void
  * value could not be lowered again.
  */
 void thread__set_nice(pid_t tid, int nice);
+
+/* Closes every descriptor from `first` on. Only system calls: for a new process. */
+void fds__close_from(int first);
 
 #endif

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "deliver/confine.h"
 #include "deliver/deliver.h"
 #include "deliver/message.h"
-#include "files/file.h"
 
 #define ORPHAN_S 2 /* after the tracer's death a slow reader of stdout has this long */
 
@@ -26,7 +26,7 @@ struct child {
 	struct sink_progress *progress;
 };
 
-/* Also sent when the thread that started us ends: at the end of the run, with all records written. */
+/* Also sent when the thread that started us ends: at the run's end, with all records written. */
 static void on_orphaned(int sig)
 {
 	(void)sig;
@@ -51,7 +51,7 @@ static int map_progress(struct sink_progress **ret)
 	void *at = mmap(NULL, SINK_MAX * sizeof(struct sink_progress), PROT_READ | PROT_WRITE,
 			MAP_SHARED, DELIVER_PROGRESS_FD, 0);
 
-	file__close_from(DELIVER_PROGRESS_FD);
+	fds__close_from(DELIVER_PROGRESS_FD);
 	if (at == MAP_FAILED)
 		return -errno;
 	*ret = at;

@@ -11,8 +11,8 @@
 
 /*
  * Becomes the user of sudo, if there is one; drops all capabilities and the means to get new ones;
- * limits descriptors and system calls; asks for CONFINE_ORPHANED. Returns 0, or -errno with a message; then the process must
- * end.
+ * limits descriptors and system calls; asks for CONFINE_ORPHANED. Returns 0, or -errno with a
+ * message; then the process must end.
  */
 int confine(struct err *err);
 

@@ -17,7 +17,7 @@
 enum record_format { RECORD_JSON, RECORD_PROTO };
 
 #define STREAM_VARINT_MAX 10 /* bytes of a length */
-/* Bytes of a record to read: the largest blocks have a few MiB, and a tree of JSON takes 30 times. */
+/* Bytes of a record to read: the largest have a few MiB, and a tree of JSON takes 30 times. */
 #define STREAM_RECORD_MAX (16 << 20)
 
 /* Adds one record to sb in the format of the stream. 0 or -ENOMEM. */

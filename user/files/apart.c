@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "files/file.h"
+#include "base/thread.h"
 
 #define SHARED_SZ   (64 * 1024)
 #define PATHS_SZ    (2 * PATH_MAX) /* a path and a root; each ends with NUL */
@@ -206,7 +206,7 @@ static void become_apart(int sock, char *shared)
 	prctl(PR_SET_NAME, "jankbpf-apart");
 	if (sock != own)
 		dup2(sock, own);
-	file__close_from(own + 1);
+	fds__close_from(own + 1);
 	close(0);
 	close(1);
 	close(2);

@@ -6,21 +6,12 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "files/apart.h"
 
 #define READ_CHUNK 16384
-#define FD_MAX	   65536
-
-void file__close_from(int first)
-{
-	if (syscall(SYS_close_range, first, ~0u, 0)) /* close_range is missing before 5.9 */
-		for (int fd = first; fd < FD_MAX; fd++)
-			close(fd);
-}
 
 static ssize_t read_retry(int fd, void *buf, size_t len)
 {

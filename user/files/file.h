@@ -29,9 +29,6 @@ ssize_t file__pread(int fd, void *to, size_t len, uint64_t offset);
  */
 int file__read_exactly(int fd, void *to, size_t len, uint64_t offset);
 
-/* Closes every descriptor from `first` on. Only system calls: for a new process. */
-void file__close_from(int first);
-
 /* Writes all bytes or returns -errno; on failure a part may be written. */
 int file__write_all(int fd, const void *data, size_t len);
 

@@ -21,9 +21,9 @@ struct record *record__new(void);	  /* NULL: out of memory */
 void record__free(struct record *record); /* accepts NULL */
 
 /*
- * Replaces texts of these classes (enum redact) by keyed hashes in all further records of blocks and
- * summaries. key_path: a file of 16 bytes that only we can read; NULL: a random key. 0: no class.
- * Returns 0, or -errno with a message.
+ * Replaces texts of these classes (enum redact) by keyed hashes in all further records of blocks
+ * and summaries. key_path: a file of 16 bytes that only we can read; NULL: a random key. 0: no
+ * class. Returns 0, or -errno with a message.
  */
 int record__set_redaction(struct record *record, unsigned classes, const char *key_path,
 			  struct err *err);
