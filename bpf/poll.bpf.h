@@ -145,6 +145,13 @@ static __always_inline s32 poll__first_fd(const struct jank_place *at)
 	return bpf_probe_read_user(&fd, sizeof(fd), (void *)at->fds) ? -1 : fd;
 }
 
+static __always_inline bool poll__on_stack(const struct jank_place *at)
+{
+	u64 fds = poll__forget(at->fds);
+
+	return fds < POLL_ADDRESS_MIN || fds - poll__forget(at->sp) <= POLL_STACK_MAX;
+}
+
 /*
  * Does the wait deeper in the stack wait for the loop's own events, as a modal dialog's loop does?
  * The array decides. It must not be on the stack, where another caller's array may lie at another
@@ -156,7 +163,7 @@ static __always_inline bool poll__has_its_array(const struct jank_place *place,
 {
 	u64 fds = poll__forget(at->fds);
 
-	if (fds < POLL_ADDRESS_MIN || fds - poll__forget(at->sp) <= POLL_STACK_MAX)
+	if (poll__on_stack(at))
 		return false;
 	if (fds == place->fds)
 		return true;
@@ -335,6 +342,18 @@ static __always_inline bool poll__only_looks(const struct jank_thread *t)
 }
 
 /*
+ * A place where the thread waits for one descriptor, in an array on the stack, may be a client's:
+ * a Qt program asks the X server a thousand times before its loop begins. It gives way to the first
+ * wait for several descriptors from outside.
+ */
+static __always_inline bool poll__gives_way(const struct jank_thread *t,
+					    const struct jank_place *at)
+{
+	return t->place.fd_cnt == 1 && poll__on_stack(&t->place) && poll__forget(at->fd_cnt) > 1 &&
+	       at->nr == t->place.nr && poll__class(at->nr) == JANK_CLASS_POLL_FDS;
+}
+
+/*
  * A wait at another place than the loop's. A wait no deeper in the stack ends the dispatch, except
  * a wait for a single answer: the loop's function may have large arrays and so wait deeper than a
  * handler. The verdict of the callers (poll__learn) has priority. Returns false when the wait is a
@@ -345,12 +364,11 @@ static __noinline int poll__elsewhere(struct jank_thread *t, struct task_struct 
 {
 	bool outer = loop_wait__not_deeper(t, at->sp);
 	__u32 class = poll__class(at->nr);
-
 	bool waits = poll__turns_needed(task, compat__user_regs(task), class);
 
 	if (t->verdict == JANK_PARK_NO)
 		return false;
-	if (waits && poll__only_looks(t)) {
+	if (waits && (poll__only_looks(t) || (outer && poll__gives_way(t, at)))) {
 		loop_wait__close(t, task, now);
 		return poll__move(t, at);
 	}

@@ -143,6 +143,28 @@ static void test_poll_dialog(void)
 	is_uint(s.dispatch_cnt, 10, "so is one with a single descriptor: a client's");
 }
 
+/* A program whose library has a loop that polls first asks the X server often. */
+static void test_poll_client(void)
+{
+	struct jank_conf conf = poll_conf(JANK_CLASS_POLL_FDS);
+	const struct pollfd loop[3] = { { .fd = 7 } };
+	__u32 tgid = getpid(), yes = 1;
+	struct logic_step s = { 0 };
+
+	logic__begin_with(&conf);
+	bpf_map_update_elem(bpf_map__fd(logic.skel->maps.jank_pollers), &tgid, &yes, BPF_ANY);
+	for (int i = 0; i < 3; i++)
+		s = STEP(POLL, .sp = 900, .arg = 910, .fd = 1, .ret = 1);
+	ok(!s.trial && s.loop_sp == 900, "a client's wait, until the loop's own one");
+	s = STEP(POLL, .sp = 1000, .arg = (uint64_t)loop, .fd = 3, .ret = 1);
+	ok(s.loop_sp == 1000 && s.dispatch_cnt == 3 && !logic__lost(JANK_LOST_LOOP_CHANGED),
+	   "the first wait for several descriptors from outside is the loop");
+	s = STEP(POLL, .sp = 900, .arg = 910, .fd = 1, .ret = 1);
+	is_uint(s.dispatch_cnt, 3, "and the client's wait its handler's");
+	s = STEP(POLL, .sp = 500, .arg = (uint64_t)loop, .fd = 3, .ret = 1);
+	is_uint(s.dispatch_cnt, 4, "a dialog's wait is the loop's");
+}
+
 static void test_poll_evidence(void)
 {
 	struct jank_conf conf = poll_conf(JANK_CLASS_SELECT);
@@ -174,6 +196,7 @@ int main(void)
 	test_poll_places();
 	test_poll_slop();
 	test_poll_dialog();
+	test_poll_client();
 	test_poll_evidence();
 	return logic__done();
 }
