@@ -583,8 +583,8 @@ struct jank_script_where {
 	__u8 direct;	 /* that address is at frame_at itself */
 	__u8 code_word, previous_word, instr_word; /* words in a frame */
 	__u8 mark_at, mark; /* byte in a frame, and its value where the C function was entered */
-	__u8 shim;	    /* the marked object is not a frame; it follows the frame */
-	__u8 line_shift;    /* right shift of line_word */
+	__u8 shim;	 /* CPython 3.12: the mark is on a shim without code, next to the frame */
+	__u8 line_shift; /* right shift of line_word */
 	__u8 line_word,
 		/* words in the bytes read of a code object: JANK_SCRIPT_CODE_SZ from code_at on */
 		name_word;

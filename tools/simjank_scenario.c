@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table of scenarios. simjank_do_*.c have their handlers, by concern. */
+/* The scenarios of simjank_table.h. simjank_do_*.c have their handlers, by concern. */
 #include "simjank_scenario.h"
 
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
+ * Sinks, which write finished records (struct sink, below), and the streams that they write.
+ *
  * A stream of records: JSON Lines, or protobuf messages (Record of schema/blockinfo.proto), each
  * preceded by its length as a varint. One thread at a time.
  */

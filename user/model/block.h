@@ -90,7 +90,7 @@ struct other_task {
 	uint64_t ns;
 	uint16_t prio; /* wire format (JANK_PRIO_OFFSET); 0: not known */
 	char comm[JANK_COMM_SZ + 1];
-	char *cgroup; /* path, freed with the task; NULL: not known */
+	char *cgroup; /* path, of a preemptor only; freed with the task; NULL: not known */
 };
 
 struct wait_object {

@@ -44,7 +44,7 @@ struct output {
 	uint64_t block_cnt, hang_cnt;
 };
 
-/* Where the sinks are not in this process, their errors at the opening are the process's greeting. */
+/* Sinks of another process: it sends their errors at the opening as its first message. */
 static int open_sinks(struct output *out, const struct options *opts, struct err *err)
 {
 	return out->deliver ? deliver__open(out->deliver, err)
