@@ -93,6 +93,9 @@ class Tally:
         kind_right = live.blamed(block) in kinds or "cpu" in kinds and block["cause"]["kind"] == "runnable"
         culprit = [link["comm"] for link in block.get("chain", ())][-1:]
         wanted = CULPRITS.get(kind)
+        # Ruby's threads wait for a child by a condition variable (3.1, process.c): the child must be named
+        if kind == "child" and live.blamed(block) == "futex":
+            kind_right = bool(culprit) and culprit[0] in wanted
         wrong = bool(culprit) and wanted is not None and culprit[0] not in wanted
         self.kind += kind_right
         if wanted:
