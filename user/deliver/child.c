@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The process that delivers records: one thread, which ends when its socket does. */
-#include "deliver/child.h"
+#include "deliver/deliver.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "deliver/confine.h"
-#include "deliver/deliver.h"
 #include "deliver/message.h"
 
 #define ORPHAN_S 2 /* after the tracer's death a slow reader of stdout has this long */

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "deliver/child.h"
 #include "deliver/message.h"
 
 #define DEATHS_MAX 5	/* in a row, without an answer */

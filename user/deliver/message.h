@@ -16,6 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Descriptors that the process gets, besides stdout and stderr. */
+#define DELIVER_SOCKET_FD   0
+#define DELIVER_PROGRESS_FD 3
+
 #define MESSAGE_MAX   (64u << 20) /* bytes of a packed record or of the setup */
 #define SINK_NAME_MAX 16
 
