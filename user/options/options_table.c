@@ -203,17 +203,18 @@ const struct option_row option_rows[] = {
 		  "user's, or one with more than one name, is refused." },
 	{ SECTION_OUTPUT, KEY_REDACT, "redact", "paths|peers|messages", NULL, TRACE | REPLAY,
 	  option__set_words, AT(redact), .help = "hash these in all records; several with commas",
-	  .more = "For records that leave the machine. paths: of files, modules, programs and cgroups, "
-		  "names of processes and threads, and functions' names that hold a path. peers: "
-		  "addresses, ports and host names. messages: what a message was, its handler, "
-		  "callback and source. Each becomes redacted- and 16 hexadecimal digits; within one "
-		  "key the same text gives the same digits. The verdict's sentence is left out. Not "
-		  "hashed: other functions' names, build ids, numbers, the journal, messages on stderr." },
+	  .more = "For records that leave the machine. paths: of files, modules, programs and "
+		  "cgroups, names of processes and threads, and functions' names that hold a "
+		  "path. peers: addresses, ports and host names. messages: what a message was, "
+		  "its handler, callback and source. Each becomes redacted- and 16 hexadecimal "
+		  "digits; within one key the same text gives the same digits. The verdict's "
+		  "sentence is left out. Not hashed: other functions' names, build ids, numbers, "
+		  "the journal, messages on stderr." },
 	{ SECTION_OUTPUT, KEY_REDACT_KEY, "redact-key", "FILE", NULL, TRACE | REPLAY,
 	  option__set_text, AT(redact_key),
 	  .help = "with --redact: 16 bytes as the key, not random ones",
-	  .more = "Runs with the same key give the same hashes. FILE must belong to the user and be "
-		  "closed to others (chmod 600); head -c 16 /dev/urandom makes one." },
+	  .more = "Runs with the same key give the same hashes. FILE must belong to the user and "
+		  "be closed to others (chmod 600); head -c 16 /dev/urandom makes one." },
 	{ SECTION_OTHER, KEY_DEBUG_DIR, "debug-dir", "DIR", NULL, SYMBOLIZE | REPLAY,
 	  option__set_debug_dir, AT(debug_dirs),
 	  .help = "symbolize, replay: programs or debug files are below DIR (repeatable)",

@@ -84,7 +84,7 @@ static bool lacks_compat(const struct unwatched_look *look, bool compat)
 }
 
 /*
- * Returns false if the main thread is watched. A wait in epoll is watched before a turn was seen: its
+ * Returns false if the main thread is watched. A wait in epoll is, before any turn was seen: its
  * dispatch opens when the wait ends. The first reason that applies is reported.
  */
 static bool why_not(const struct unwatched_look *look, const struct process_entry *process,
