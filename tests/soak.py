@@ -6,7 +6,6 @@ flat, and each stall is in a record or counted as lost.
 
     tests/soak.py 8h
 """
-import collections
 import json
 import os
 import re
@@ -80,7 +79,12 @@ class Tracer:
         while "tracing;" not in self.process.stderr.readline():
             if self.process.poll() is not None:
                 sys.exit("jankbpf ended before it traced")
-        threading.Thread(target=collections.deque, args=(self.process.stderr, 0), daemon=True).start()
+        threading.Thread(target=self._say, daemon=True).start()
+
+    def _say(self):
+        for line in self.process.stderr:
+            if "is not valid" in line:
+                print("#", line, end="", flush=True)
 
     def _read(self):
         for line in self.process.stdout:

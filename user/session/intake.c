@@ -211,6 +211,17 @@ static bool is_copy(const void *data, size_t len)
 	return len >= sizeof(*hdr) && (hdr->kind == JANK_REC_COPY || hdr->kind == JANK_REC_SCRIPT);
 }
 
+/* No probe sends such a record: -v says which one it was, so that its cause can be found. */
+static void on_bad_record(struct session *s, const void *data, size_t len, int res)
+{
+	struct jank_rec hdr = {};
+
+	memcpy(&hdr, data, len < sizeof(hdr) ? len : sizeof(hdr));
+	losses__add(&s->losses, res == -ENOTSUP ? LOSS_UNKNOWN_RECORD : LOSS_BAD_RECORD, 1);
+	log__verbose("a record of kind %u, flags 0x%x, %zu bytes, of thread %u is not valid",
+		     hdr.kind, hdr.flags, len, hdr.tid);
+}
+
 void session__on_record(void *ctx, const void *data, size_t len)
 {
 	struct session *s = ctx;
@@ -233,7 +244,7 @@ void session__on_record(void *ctx, const void *data, size_t len)
 	}
 	res = decode__record(data, len, &event);
 	if (res)
-		losses__add(&s->losses, res == -ENOTSUP ? LOSS_UNKNOWN_RECORD : LOSS_BAD_RECORD, 1);
+		on_bad_record(s, data, len, res);
 	else
 		on_event(s, &event);
 }
