@@ -30,11 +30,15 @@ static __always_inline bool iter__snapshot(struct jank_rec_block *rec, struct ja
 	return rec->start_ns && sum == rec->duration_ns;
 }
 
-/* Sends the stack with which the thread left the CPU, if it is off the CPU. */
+/*
+ * Sends the stack with which the thread left the CPU, if it is off the CPU. A thread that left it
+ * again during the copy has another span by now.
+ */
 static __always_inline void iter__send_open_span(struct jank_stack_buf *buf, struct jank_thread *t,
 						 struct task_struct *task, u64 now)
 {
-	if (bpf_probe_read_kernel(buf, sizeof(*buf), &t->span))
+	if (bpf_probe_read_kernel(buf, sizeof(*buf), &t->span) || buf->rec.t_ns > now ||
+	    *(volatile u64 *)&t->span.rec.t_ns != buf->rec.t_ns)
 		return;
 	wait_object__send(&buf->rec, &t->await, task);
 	if (jank_conf.copy_sz)
@@ -89,27 +93,30 @@ static __noinline int iter__hang(struct jank_look *look, struct jank_thread *t,
 }
 
 /*
- * The thread was woken in its loop's wait and has not got the CPU since: its dispatch is late
- * before it begins.
+ * Returns for how long a thread that was woken in its loop's wait has not got the CPU, if that is
+ * longer than --hang: its dispatch is late before it begins. Else 0. It may get the CPU meanwhile.
  */
-static __always_inline bool iter__is_starved(struct jank_thread *t, struct task_struct *task,
-					     u64 now)
+static __always_inline u64 iter__starved_ns(struct jank_thread *t, struct task_struct *task,
+					    u64 now)
 {
 	u64 woken = *(volatile u64 *)&t->woken_ns;
 
-	return thread__waits(t) && t->counted && woken && now > woken &&
-	       now - woken > jank_conf.hang_ns && !(compat__task_state(task) & 0xffff);
+	if (!thread__waits(t) || !t->counted || !woken || now <= woken ||
+	    now - woken <= jank_conf.hang_ns || compat__task_state(task) & 0xffff)
+		return 0;
+	return now - woken;
 }
 
 /* Sends a hang of a dispatch that has not begun: all of its time is start delay. */
-static __noinline int iter__starved(struct jank_thread *t, struct task_struct *task, u64 now)
+static __noinline int iter__starved(struct jank_thread *t, struct task_struct *task, u64 now,
+				    u64 delay_ns)
 {
 	struct jank_rec_block rec = {};
 
 	record__head(&rec.hdr, JANK_REC_HANG, sizeof(rec), now, task);
 	rec.hdr.flags = t->trial;
 	rec.start_ns = now;
-	rec.start_delay_ns = now - t->woken_ns;
+	rec.start_delay_ns = delay_ns;
 	rec.loop = t->loop;
 	rec.fd = t->fd;
 	rec.end = JANK_END_OPEN;
@@ -187,15 +194,19 @@ static __always_inline bool iter__look(struct jank_look *look, struct jank_threa
 {
 	u64 now = bpf_ktime_get_ns();
 	u64 start = *(volatile u64 *)&t->start_ns;
+	u64 starved_ns;
 
 	if (thread__park_gen() && iter__is_off(t, task))
 		return false;
 	if (t->trial)
 		iter__confirm(t, task, now);
-	if (jank_conf.hang_ns && start && now > start && now - start > iter__limit(t))
+	if (jank_conf.hang_ns && start && now > start && now - start > iter__limit(t)) {
 		iter__hang(look, t, task, now);
-	else if (jank_conf.hang_ns && !start && !t->hang_sent && iter__is_starved(t, task, now))
-		iter__starved(t, task, now);
+	} else if (jank_conf.hang_ns && !start && !t->hang_sent) {
+		starved_ns = iter__starved_ns(t, task, now);
+		if (starved_ns)
+			iter__starved(t, task, now, starved_ns);
+	}
 	if (t->trial || (!t->dispatch_cnt && !t->start_ns))
 		return false;
 	thread__fill_counts(&look->thread, t, task, now);

@@ -130,9 +130,13 @@ static __noinline int script__walk(struct jank_script *s)
 
 static __always_inline void script__output(struct jank_script *s, __u64 now)
 {
-	__u32 cnt = s->rec.frame_cnt;
+	__u32 cnt;
 
-	if (!cnt || cnt > JANK_SCRIPT_MAX || record__is_crowded())
+	if (!s->rec.frame_cnt || record__is_crowded())
+		return;
+	/* Read after the calls: 5.10 forgets the limit of a number that is kept on the stack. */
+	cnt = *(volatile __u32 *)&s->rec.frame_cnt;
+	if (cnt > JANK_SCRIPT_MAX)
 		return;
 	s->rec.hdr.ts_ns = now;
 	s->rec.hdr.size = sizeof(s->rec) + cnt * sizeof(s->frames[0]);
