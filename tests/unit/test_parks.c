@@ -191,6 +191,12 @@ static void test_stack(const struct catalogue *cat, struct symbolizer *sym)
 	is_int(ask(owners, row, (uint64_t[]){ inner, locks, parks }, 3, &chain), 0,
 	       "a mutex is none, although a park is further out");
 	ok(chain.verdict == JANK_PARK_NO && chain.word[1] == locks, "it is recognised as well");
+	ok(loop_owner__is_park(owners, getpid(),
+			       (uint64_t[]){ (uintptr_t)our_wait + 4, inner, parks }, 3, row) &&
+		   !loop_owner__is_park(owners, getpid(),
+					(uint64_t[]){ (uintptr_t)our_wait + 4, inner, locks }, 3,
+					row),
+	   "known callers are judged in the same way");
 	is_int(ask(owners, row, NULL, 0, &chain), -ENODATA, "without a stack nothing is known");
 	ok(!loop_owner__row(owners, getpid(), 7, JANK_LOOP_EPOLL), "an unknown thread");
 	is_int(loop_owner__program(owners, getpid()), 0, "its program is read");

@@ -58,6 +58,13 @@ int loop_owner__parks(struct loop_owner *owners, const struct wait_note *note,
 		      const struct catalogue_row *row, struct jank_park_chain *ret);
 
 /*
+ * The same for a wait with known callers: the address in the wait's function, then return
+ * addresses, innermost first.
+ */
+bool loop_owner__is_park(struct loop_owner *owners, uint32_t pid, const uint64_t *addresses,
+			 size_t cnt, const struct catalogue_row *row);
+
+/*
  * Verdict on a noted wait of a main thread that waits for work somewhere: is it at the idle place,
  * as far as `chains` knows the thread? *ret: its callers with that verdict; empty while the verdict
  * is IDLE_UNKNOWN, as for CPython's own locks.

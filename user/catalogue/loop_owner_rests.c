@@ -322,3 +322,22 @@ int loop_owner__parks(struct loop_owner *owners, const struct wait_note *note,
 		ret->verdict = parks ? JANK_PARK_YES : JANK_PARK_NO;
 	return parks;
 }
+
+bool loop_owner__is_park(struct loop_owner *owners, uint32_t pid, const uint64_t *addresses,
+			 size_t cnt, const struct catalogue_row *row)
+{
+	struct catalogue_frame frames[OWNER_ADDRESS_MAX];
+	size_t kept = 0, at;
+	struct frame frame;
+
+	while (kept < cnt && kept < OWNER_ADDRESS_MAX) {
+		const struct code_opts opts = { .exact = !kept, .named = true };
+
+		if (!symbolizer__code(loop_owner__symbolizer(owners), pid, addresses[kept], opts,
+				      &frame))
+			break;
+		frames[kept++] =
+			(struct catalogue_frame){ { .path = frame.module }, frame.function };
+	}
+	return catalogue_row__parks(row, frames, kept, &at);
+}

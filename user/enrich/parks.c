@@ -244,20 +244,34 @@ bool parks__is_early(const struct parks *parks, const struct block *block)
 		 catalogue_row__parks_anywhere(process->row) && block->state_ns[JANK_STATE_SLEEP]));
 }
 
+static bool may_rest(const struct sample *sample)
+{
+	return sample->state >= JANK_STATE_FIRST_BLOCKED && sample->state != JANK_STATE_SLEEP &&
+	       sample->stack.user_cnt &&
+	       !(sample->waited && wait_object__is_lock(&sample->waited->raw));
+}
+
+/* At the thread's idle place? */
 static bool is_rest(const struct judged *thread, const struct sample *sample)
 {
-	const uint64_t *addresses = sample->stack.addresses + sample->stack.kernel_cnt;
 	const struct idle_visit visit = {
-		.addresses = addresses,
+		.addresses = sample->stack.addresses + sample->stack.kernel_cnt,
 		.cnt = sample->stack.user_cnt,
 		.nr = sample->syscall,
 	};
 
-	if (sample->state < JANK_STATE_FIRST_BLOCKED || sample->state == JANK_STATE_SLEEP ||
-	    !sample->stack.user_cnt || !stack_end__has_all_callers(sample->stack.end) ||
-	    (sample->waited && wait_object__is_lock(&sample->waited->raw)))
-		return false;
-	return idle_chains__is_idle(thread->chains, &visit);
+	return stack_end__has_all_callers(sample->stack.end) &&
+	       idle_chains__is_idle(thread->chains, &visit);
+}
+
+/* In a function that the row names? */
+static bool is_park(const struct parks *parks, const struct process *process,
+		    const struct sample *sample)
+{
+	return catalogue_row__parks_somewhere(process->row) &&
+	       loop_owner__is_park(parks->owners, process->pid,
+				   sample->stack.addresses + sample->stack.kernel_cnt,
+				   sample->stack.user_cnt, process->row);
 }
 
 bool parks__rests(const struct parks *parks, const struct block *block)
@@ -266,11 +280,17 @@ bool parks__rests(const struct parks *parks, const struct block *block)
 	const struct judged *thread = NULL;
 	uint64_t rest_ns = 0;
 
-	if (block->loop == JANK_LOOP_PARK && process && !process->row)
+	if (!process)
+		return false;
+	if (block->loop == JANK_LOOP_PARK && !process->row)
 		HASH_FIND(hh, process->threads, &block->tid, sizeof(block->tid), thread);
-	for (size_t i = 0; thread && i < block->sample_cnt; i++)
-		if (is_rest(thread, &block->samples[i]))
-			rest_ns += block->samples[i].ns;
+	for (size_t i = 0; (thread || process->row) && i < block->sample_cnt; i++) {
+		const struct sample *sample = &block->samples[i];
+
+		if (may_rest(sample) &&
+		    (thread ? is_rest(thread, sample) : is_park(parks, process, sample)))
+			rest_ns += sample->ns;
+	}
 	return rest_ns && block__delay(block) < rest_ns + block->threshold_ns;
 }
 
