@@ -58,8 +58,8 @@ bool parks__is_early(const struct parks *parks, const struct block *block);
 
 /*
  * True if the thread waited at its idle place or in one of its row's parks inside the block, and the
- * rest of the block is shorter than the threshold. The probes learnt of the place too late, as on a machine without a
- * free CPU. The block's callers must be resolved.
+ * rest of the block is shorter than the threshold. The probes learnt of the place too late, as on a
+ * machine without a free CPU. The block's callers must be resolved.
  */
 bool parks__rests(const struct parks *parks, const struct block *block);
 
