@@ -107,12 +107,14 @@ static __always_inline u64 iter__starved_ns(struct jank_thread *t, struct task_s
 	return now - woken;
 }
 
-/* Sends a hang of a dispatch that has not begun: all of its time is start delay. */
-static __noinline int iter__starved(struct jank_thread *t, struct task_struct *task, u64 now,
-				    u64 delay_ns)
+/* Sends the hang of a starved thread. Its dispatch has not begun: all of its time is start delay. */
+static __noinline int iter__starved(struct jank_thread *t, struct task_struct *task, u64 now)
 {
+	u64 delay_ns = iter__starved_ns(t, task, now);
 	struct jank_rec_block rec = {};
 
+	if (!delay_ns)
+		return 0;
 	record__head(&rec.hdr, JANK_REC_HANG, sizeof(rec), now, task);
 	rec.hdr.flags = t->trial;
 	rec.start_ns = now;
@@ -194,19 +196,15 @@ static __always_inline bool iter__look(struct jank_look *look, struct jank_threa
 {
 	u64 now = bpf_ktime_get_ns();
 	u64 start = *(volatile u64 *)&t->start_ns;
-	u64 starved_ns;
 
 	if (thread__park_gen() && iter__is_off(t, task))
 		return false;
 	if (t->trial)
 		iter__confirm(t, task, now);
-	if (jank_conf.hang_ns && start && now > start && now - start > iter__limit(t)) {
+	if (jank_conf.hang_ns && start && now > start && now - start > iter__limit(t))
 		iter__hang(look, t, task, now);
-	} else if (jank_conf.hang_ns && !start && !t->hang_sent) {
-		starved_ns = iter__starved_ns(t, task, now);
-		if (starved_ns)
-			iter__starved(t, task, now, starved_ns);
-	}
+	else if (jank_conf.hang_ns && !start && !t->hang_sent)
+		iter__starved(t, task, now);
 	if (t->trial || (!t->dispatch_cnt && !t->start_ns))
 		return false;
 	thread__fill_counts(&look->thread, t, task, now);
