@@ -258,6 +258,18 @@ static size_t next_caller(const uint64_t *callees, size_t cnt, size_t from, uint
 	return from;
 }
 
+/* exact: the wait's own address, not one to which a call returns. False: no function there. */
+static bool name_frame(struct loop_owner *owners, uint32_t pid, uint64_t address, bool exact,
+		       struct frame *frame, struct catalogue_frame *ret)
+{
+	const struct code_opts opts = { .exact = exact, .named = true };
+
+	if (!symbolizer__code(loop_owner__symbolizer(owners), pid, address, opts, frame))
+		return false;
+	*ret = (struct catalogue_frame){ { .path = frame->module }, frame->function };
+	return true;
+}
+
 /* Sets the frames from the wait's function outwards; moves their addresses to the front. */
 static size_t set_chain(struct loop_owner *owners, const struct wait_note *note,
 			uint64_t *addresses, size_t cnt, struct catalogue_frame *ret)
@@ -270,13 +282,9 @@ static size_t set_chain(struct loop_owner *owners, const struct wait_note *note,
 	for (size_t i = 1; i < cnt; i++)
 		callees[i] = return_addresses__callee(&of, addresses[i]);
 	for (size_t i = 0; i < cnt; kept++) {
-		struct code_opts opts = { .exact = i == 0, .named = true };
-
-		if (!addresses[i] ||
-		    !symbolizer__code(loop_owner__symbolizer(owners), note->rec.hdr.tgid,
-				      addresses[i], opts, &frame))
+		if (!addresses[i] || !name_frame(owners, note->rec.hdr.tgid, addresses[i], i == 0,
+						 &frame, &ret[kept]))
 			break;
-		ret[kept] = (struct catalogue_frame){ { .path = frame.module }, frame.function };
 		ret[kept].file.is_exe = note->exe && !strcmp(note->exe, frame.module);
 		addresses[kept] = addresses[i];
 		i = next_caller(callees, cnt, i + 1, addresses[kept] - frame.offset);
@@ -330,14 +338,8 @@ bool loop_owner__is_park(struct loop_owner *owners, uint32_t pid, const uint64_t
 	size_t kept = 0, at;
 	struct frame frame;
 
-	while (kept < cnt && kept < OWNER_ADDRESS_MAX) {
-		const struct code_opts opts = { .exact = !kept, .named = true };
-
-		if (!symbolizer__code(loop_owner__symbolizer(owners), pid, addresses[kept], opts,
-				      &frame))
-			break;
-		frames[kept++] =
-			(struct catalogue_frame){ { .path = frame.module }, frame.function };
-	}
+	while (kept < cnt && kept < OWNER_ADDRESS_MAX &&
+	       name_frame(owners, pid, addresses[kept], !kept, &frame, &frames[kept]))
+		kept++;
 	return catalogue_row__parks(row, frames, kept, &at);
 }

@@ -57,9 +57,9 @@ int parks__update(struct parks *parks, uint32_t pid, const struct catalogue_row 
 bool parks__is_early(const struct parks *parks, const struct block *block);
 
 /*
- * True if the thread waited at its idle place or in one of its row's parks inside the block, and the
- * rest of the block is shorter than the threshold. The probes learnt of the place too late, as on a
- * machine without a free CPU. The block's callers must be resolved.
+ * True if the thread waited at its idle place or in one of its row's parks inside the block, and
+ * the rest of the block is shorter than the threshold. The probes learnt of the place too late, as
+ * on a machine without a free CPU. The block's callers must be resolved.
  */
 bool parks__rests(const struct parks *parks, const struct block *block);
 
