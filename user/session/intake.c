@@ -211,15 +211,19 @@ static bool is_copy(const void *data, size_t len)
 	return len >= sizeof(*hdr) && (hdr->kind == JANK_REC_COPY || hdr->kind == JANK_REC_SCRIPT);
 }
 
-/* No probe sends such a record: -v says which one it was, so that its cause can be found. */
-static void on_bad_record(struct session *s, const void *data, size_t len, int res)
+/* No probe sends an invalid record: -v says which one it was, so that its cause can be found. */
+static void lose_record(struct session *s, const void *data, size_t len, int res)
 {
 	struct jank_rec hdr = {};
 
+	if (res == -ENOMEM) {
+		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
+		return;
+	}
 	memcpy(&hdr, data, len < sizeof(hdr) ? len : sizeof(hdr));
 	losses__add(&s->losses, res == -ENOTSUP ? LOSS_UNKNOWN_RECORD : LOSS_BAD_RECORD, 1);
-	log__verbose("a record of kind %u, flags 0x%x, %zu bytes, of thread %u is not valid",
-		     hdr.kind, hdr.flags, len, hdr.tid);
+	log__verbose("a record (%s, flags 0x%x, %zu bytes) of thread %u is not valid",
+		     record__name(hdr.kind), hdr.flags, len, hdr.tid);
 }
 
 void session__on_record(void *ctx, const void *data, size_t len)
@@ -231,8 +235,7 @@ void session__on_record(void *ctx, const void *data, size_t len)
 	if (is_copy(data, len)) {
 		res = wait_copies__put(&s->intake.wait_copies, data, len);
 		if (res < 0)
-			losses__add(&s->losses, res == -ENOMEM ? LOSS_NO_MEMORY : LOSS_BAD_RECORD,
-				    1);
+			lose_record(s, data, len, res);
 		if (!res)
 			on_copy(s, data, len);
 		return;
@@ -244,7 +247,7 @@ void session__on_record(void *ctx, const void *data, size_t len)
 	}
 	res = decode__record(data, len, &event);
 	if (res)
-		on_bad_record(s, data, len, res);
+		lose_record(s, data, len, res);
 	else
 		on_event(s, &event);
 }
