@@ -143,7 +143,7 @@ static void test_poll_dialog(void)
 	is_uint(s.dispatch_cnt, 10, "so is one with a single descriptor: a client's");
 }
 
-/* A program whose library has a loop that polls first asks the X server often. */
+/* A Qt program polls for replies of the X server before its loop begins. */
 static void test_poll_client(void)
 {
 	struct jank_conf conf = poll_conf(JANK_CLASS_POLL_FDS);
