@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Places of polls: the system call, its array and the depth of the stack (struct jank_place), and
+ * whether two waits are at one place.
+ */
+#ifndef JANK_POLL_PLACE_BPF_H
+#define JANK_POLL_PLACE_BPF_H
+
+#include "bpf/loop_wait.bpf.h"
+
+static __always_inline __u32 poll__class(s32 nr)
+{
+	return nr < 0 ? JANK_CLASS_PLAIN : jank_conf.syscall_class[nr & (JANK_SYSCALL_MAX - 1)];
+}
+
+static __always_inline bool poll__class_waits(__u32 class)
+{
+	return class == JANK_CLASS_POLL_FDS || class == JANK_CLASS_SELECT ||
+	       class == JANK_CLASS_IO_URING;
+}
+
+/*
+ * Does poll only check one descriptor without waiting? A client that waits for an answer does not.
+ */
+static __always_inline bool poll__is_look(struct pt_regs *regs, __u32 class)
+{
+	u64 timeout = compat__syscall_arg(regs, 2), ts[2];
+
+	if (class != JANK_CLASS_POLL_FDS || compat__syscall_arg(regs, 1) != 1)
+		return false;
+	if (timeout <= POLL_TIMEOUT_MAX)
+		return !timeout;
+	return !bpf_probe_read_user(ts, sizeof(ts), (void *)timeout) && !ts[0] && !ts[1];
+}
+
+/* Returns the user-space address of the array that is waited on. */
+static __always_inline u64 poll__fds(struct pt_regs *regs, __u32 class)
+{
+	return class == JANK_CLASS_SELECT ? compat__syscall_arg(regs, 1)
+					  : compat__syscall_arg(regs, 0);
+}
+
+static __always_inline struct jank_place poll__place(struct pt_regs *regs, s32 nr, __u32 class)
+{
+	return (struct jank_place){
+		.sp = compat__user_sp(regs),
+		.fds = poll__fds(regs, class),
+		.nr = nr,
+		.fd_cnt = compat__syscall_arg(regs, 1),
+		.first_fd = -1,
+	};
+}
+
+/*
+ * Tolerated difference of stack pointers, in bytes. Interpreters reach the same wait with the same
+ * array through paths of different depth (CPython specialises its code at run time: 40 to 96 bytes
+ * observed).
+ */
+#define POLL_SP_SLOP 256
+
+static __always_inline bool poll__near(const struct jank_place *place, const struct jank_place *at)
+{
+	return at->fds == place->fds && at->sp + POLL_SP_SLOP >= place->sp &&
+	       at->sp <= place->sp + POLL_SP_SLOP;
+}
+
+/*
+ * An address at most POLL_STACK_MAX bytes above the stack pointer is on the stack; a value below
+ * POLL_ADDRESS_MIN is no address.
+ */
+#define POLL_STACK_MAX	 (1u << 20)
+#define POLL_ADDRESS_MIN 0x10000
+
+/*
+ * Returns the same number, but hides it from the verifier, which would otherwise walk the following
+ * code once for each outcome of a comparison.
+ */
+static __always_inline u64 poll__forget(u64 number)
+{
+	asm volatile("%0 |= 0" : "+r"(number));
+	return number;
+}
+
+static __always_inline s32 poll__first_fd(const struct jank_place *at)
+{
+	s32 fd;
+
+	return bpf_probe_read_user(&fd, sizeof(fd), (void *)at->fds) ? -1 : fd;
+}
+
+static __always_inline bool poll__on_stack(const struct jank_place *at)
+{
+	u64 fds = poll__forget(at->fds);
+
+	return fds < POLL_ADDRESS_MIN || fds - poll__forget(at->sp) <= POLL_STACK_MAX;
+}
+
+/*
+ * Does the wait deeper in the stack wait for the loop's own events, as a modal dialog's loop does?
+ * The array decides. It must not be on the stack, where another caller's array may lie at another
+ * time. An array that grew has moved, but begins with the same descriptor. It may have shrunk again
+ * since (GLib keeps an array that grew for a wait without a sleep).
+ */
+static __always_inline bool poll__has_its_array(const struct jank_place *place,
+						const struct jank_place *at)
+{
+	u64 fds = poll__forget(at->fds);
+
+	if (poll__on_stack(at))
+		return false;
+	if (fds == place->fds)
+		return true;
+	return place->fd_cnt > 1 && poll__forget(at->fd_cnt) > 1 && place->first_fd >= 0 &&
+	       poll__first_fd(at) == place->first_fd;
+}
+
+static __noinline bool poll__here(const struct jank_place *place, const struct jank_place *at)
+{
+	if (place->nr != at->nr)
+		return false;
+	return place->sp == at->sp || poll__near(place, at) || poll__has_its_array(place, at);
+}
+
+#endif
