@@ -6,6 +6,7 @@ If this Python lacks that package, the script runs again under the distribution'
 import os
 import subprocess
 import sys
+import tempfile
 
 SYSTEM = "/usr/bin/python3"
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -19,10 +20,12 @@ except ImportError:
 
 
 def load():
-    out = subprocess.run(["protoc", f"--proto_path={ROOT}", "--include_imports", "--descriptor_set_out=/dev/stdout",
-                          "schema/journal.proto"], check=True, capture_output=True).stdout
+    with tempfile.NamedTemporaryFile() as out:
+        subprocess.run(["protoc", f"--proto_path={ROOT}", "--include_imports", f"--descriptor_set_out={out.name}",
+                        "schema/journal.proto"], check=True)
+        files = descriptor_pb2.FileDescriptorSet.FromString(out.read()).file
     pool = descriptor_pool.DescriptorPool()
-    for file in descriptor_pb2.FileDescriptorSet.FromString(out).file:
+    for file in files:
         pool.Add(file)
     return pool
 
