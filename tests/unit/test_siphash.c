@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The test vectors of SipHash's authors: the key 00 01 02 …, messages 00 01 02 … of each length. */
-#include "base/siphash.h"
+#include "export/record/record.h"
 #include "tests/tap.h"
 
 int main(void)

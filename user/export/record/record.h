@@ -8,12 +8,13 @@
 #define JANK_EXPORT_RECORD_RECORD_H
 
 #include "base/err.h"
-#include "base/siphash.h"
 #include "base/strbuf.h"
 #include "model/block.h"
 #include "schema/blockinfo.pb-c.h"
 #include <setjmp.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct record; /* the builder; it owns its last message */
 
@@ -47,6 +48,8 @@ void json__add_block(struct strbuf *sb, const struct block *block);
 void json__add_summary(struct strbuf *sb, const struct summary *summary);
 
 /* --- Shared by the files of the record's builder. */
+
+#define SIPHASH_KEY_SZ 16
 
 struct record {
 	struct chunk *chunks; /* the arena; the newest chunk comes first */
@@ -126,9 +129,18 @@ char *record__priority(struct record *r, uint16_t prio);
 Jankbpf__Preemptor **record__preemptors(struct record *r, const struct other_task *tasks,
 					size_t cnt, size_t *ret_cnt);
 void record__set_chain(struct record *r, Jankbpf__Block *ret, const struct block *block);
-/* record_redact.c: redacts a message in place; rows are its fields'. */
+void record__set_samples(struct record *r, Jankbpf__Block *ret, const struct block *block);
+
+/* --- record_redact.c */
+
+/* Redacts a message in place; rows are its fields'. */
 struct field;
 void record__redact(struct record *r, ProtobufCMessage *message, const struct field *rows);
-void record__set_samples(struct record *r, Jankbpf__Block *ret, const struct block *block);
+
+/*
+ * SipHash-2-4 (Aumasson, Bernstein 2012): a hash of 64 bits that nobody without its key can compute
+ * or reverse by trying inputs. Any thread. Exported for tests.
+ */
+uint64_t siphash(const uint8_t key[SIPHASH_KEY_SZ], const void *data, size_t len);
 
 #endif
