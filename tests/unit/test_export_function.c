@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Short names of functions, and the widths of names. */
 #include "base/strbuf.h"
-#include "export/shared_words.h"
+#include "base/text.h"
+#include "export/values.h"
 #include "tests/tap.h"
 
 static const struct {

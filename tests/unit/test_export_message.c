@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A message in a few words: each part alone and with others; the names of epoll's events. */
-#include "export/shared_words.h"
+#include "export/values.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * read, and BlockCanary's reader treats parentheses and angle brackets as syntax. Names come from
  * untrusted symbol tables: every scan is bounded and linear.
  */
-#include "base/function_name.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <string.h>

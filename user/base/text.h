@@ -37,4 +37,26 @@ void text__add_clean(struct strbuf *sb, const char *str);
 /* The part of a path after its last slash, or all of it; "" for NULL. */
 const char *text__base_name(const char *path);
 
+/* --- text in terminal columns */
+
+/*
+ * Adds str, safe for a terminal (valid UTF-8, no control bytes, nothing invisible, no change of
+ * writing direction). Cuts it to max columns, the last of them then "…". Returns the columns used.
+ */
+unsigned cells__add(struct strbuf *sb, const char *str, unsigned max);
+
+/* Columns of str when it is not cut. */
+unsigned cells__width(const char *str);
+
+/* --- function_name.c: short names of functions */
+
+/*
+ * Adds the short name of a function: without C++ argument list, return type and qualifiers.
+ * Template arguments become `templ` (such as "<…>", or ""); Rust's `<T as Trait>::f` becomes
+ * `T::f`. With `plain`, parentheses are removed too (Go's `main.(*T).f` becomes `main.*T.f`,
+ * `(anonymous namespace)` becomes `anonymous`). A name that does not parse as C++ is kept, as far
+ * as it could be read.
+ */
+void function__add_short(struct strbuf *sb, const char *name, const char *templ, bool plain);
+
 #endif

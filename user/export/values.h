@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Values that sinks compute from the fields of a record: states, sums of times, wall time, losses.
- * A record may come from a file: any field may be absent, and any word unknown. Any thread.
+ * What sinks make of the fields of a record: states, sums of times, wall time, losses, phrases. A
+ * record may come from a file: any field may be absent, and any word unknown. Any thread.
  */
 #ifndef JANK_EXPORT_VALUES_H
 #define JANK_EXPORT_VALUES_H
 
+#include "base/strbuf.h"
 #include "bpf/jank_abi.h"
 #include "schema/blockinfo.pb-c.h"
 #include <stdbool.h>
@@ -55,5 +56,30 @@ double value__share(double share);
 
 /* "?" for an absent name. */
 const char *value__name(const char *name);
+
+/* --- phrases that several sinks share: modules, messages, waits */
+
+/* The module's name without its directories: "libc.so.6"; "" when unknown. */
+const char *module__base(const char *module);
+
+/*
+ * Adds a short phrase for what a dispatch handled, "QTimerEvent to MainWindow", "on_read(), tcp
+ * 10.0.0.1:80->10.0.0.7:41322". Adds nothing if nothing is known. Accepts NULL.
+ */
+void message__add_phrase(struct strbuf *sb, const Jankbpf__Message *message);
+
+/* Adds a short name, "timer_cb()". `call`: the name is a function's. */
+void symbol__add_short(struct strbuf *sb, const Jankbpf__Symbol *symbol, bool call);
+
+/* Adds the full name, "+0x1234" without one. */
+void symbol__add(struct strbuf *sb, const Jankbpf__Symbol *symbol);
+
+/*
+ * Adds "for /var/lib/x on vda1", "for unix /run/x.sock (postgres, pid 612), 250 ms at most". Leaves
+ * out a mutex's owner if its tid is `said`. `all` adds the descriptor and the requested bytes. Adds
+ * nothing if nothing is known. Accepts NULL.
+ */
+void wait__add_phrase(struct strbuf *sb, const Jankbpf__WaitedFor *waited, uint32_t said,
+		      const char *syscall, bool all);
 
 #endif

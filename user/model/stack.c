@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/function_name.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 

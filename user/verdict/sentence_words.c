@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/function_name.h"
 #include "base/text.h"
 #include "model/stack.h"
 #include "verdict/sentence.h"

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "export/shared_words.h"
+#include "base/text.h"
 #include "export/values.h"
 
 #ifndef JANK_VERSION

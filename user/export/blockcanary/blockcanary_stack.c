@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "export/blockcanary/blockcanary.h"
-#include "export/shared_words.h"
 #include "export/values.h"
 
 #define CRLF	   "\r\n"

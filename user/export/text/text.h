@@ -98,9 +98,6 @@ void text__add_head_frames(struct strbuf *sb, const struct text *t, const struct
  */
 Jankbpf__Preemptor *preemptors__by_process(const Jankbpf__Block *block, size_t *ret_cnt);
 
-/* True for a priority that is shown: known, and not the default. */
-bool priority__is_unusual(const char *priority);
-
 /* Adds the second part of " (8123, nice 10)": ", nice 10"; nothing for the default priority. */
 void text__add_priority(struct strbuf *sb, const char *priority);
 

@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "export/shared_words.h"
 #include "export/text/text.h"
 #include "export/values.h"
 

@@ -7,10 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/function_name.h"
 #include "base/text.h"
-#include "export/shared_words.h"
 #include "export/text/text.h"
+#include "export/values.h"
 
 #define FRAMES_MAX     10
 #define HEAD_MAX       4

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "export/shared_words.h"
+#include "base/text.h"
 #include "export/text/text.h"
 #include "export/values.h"
 

@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "export/shared_words.h"
+#include "base/text.h"
 #include "export/text/text.h"
+#include "export/values.h"
 
 static const char *const style_codes[] = {
 	[STYLE_NONE] = NULL,   [STYLE_DIM] = "2",   [STYLE_BOLD] = "1",	 [STYLE_JANK] = "1;33",

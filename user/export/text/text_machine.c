@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "export/shared_words.h"
+#include "base/text.h"
 #include "export/text/text.h"
 #include "export/values.h"
 
@@ -75,14 +75,15 @@ static void put_cgroups(struct text *t, const Jankbpf__Block *block)
 	free(tasks);
 }
 
-bool priority__is_unusual(const char *priority)
+/* True for a priority that is shown: known, and not the default. */
+static bool is_unusual(const char *priority)
 {
 	return priority && strcmp(priority, "nice 0");
 }
 
 void text__add_priority(struct strbuf *sb, const char *priority)
 {
-	if (priority__is_unusual(priority))
+	if (is_unusual(priority))
 		strbuf__addf(sb, ", %s", priority);
 }
 
@@ -216,7 +217,7 @@ static void add_cpu(struct strbuf *sb, const struct text *t, const Jankbpf__Sche
 static void add_scheduling(struct strbuf *sb, const struct text *t,
 			   const Jankbpf__Scheduling *facts)
 {
-	if (priority__is_unusual(facts->priority))
+	if (is_unusual(facts->priority))
 		strbuf__addf(sb, "%s%s", sb->len ? " · " : "", facts->priority);
 	if (facts->cpus_allowed && text__shows_all(t))
 		strbuf__addf(sb, "%smay run on %" PRIu32 " CPU%s", sb->len ? " · " : "",

@@ -3,8 +3,9 @@
 #include <inttypes.h>
 
 #include "base/clock.h"
-#include "export/shared_words.h"
+#include "base/text.h"
 #include "export/text/text.h"
+#include "export/values.h"
 
 #define INDENT		  "   "
 #define SEPARATOR	  " · "

@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/syscall_name.h"
 #include "base/text.h"
-#include "export/shared_words.h"
 #include "export/values.h"
 
 /*
