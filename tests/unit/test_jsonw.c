@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The JSON writer: exact output, any bytes in strings, and assertions on misuse. */
-#include "export/json/jsonw.h"
+#include "export/json/json.h"
 
 #include <jansson.h>
 #include <locale.h>

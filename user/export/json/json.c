@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "export/json/jsonw.h"
 #include "export/sink.h"
 
 static void add_message(struct jsonw *w, const ProtobufCMessage *message,

@@ -3,7 +3,7 @@
  * Streaming JSON writer. Output is compact and on one line, so that a record is a line of JSON
  * Lines.
  */
-#include "export/json/jsonw.h"
+#include "export/json/json.h"
 
 #include <assert.h>
 #include <inttypes.h>
