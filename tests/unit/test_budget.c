@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The budget of the evidence: which holder is reduced next, and a bound that always holds. */
-#include "model/budget.h"
+#include "model/evidence.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A binary heap by age, and lists by size with two classes for each power of two. */
-#include "model/budget.h"
+#include "model/evidence.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "model/budget.h"
 #include "model/chain/thread_history.h"
+#include "model/evidence.h"
 
 #define THREAD_MAX     65536
 #define EXPLAINED_PART 20 /* ignore waits below 1/20 of the dispatch */

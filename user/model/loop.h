@@ -42,7 +42,7 @@ int loops__event(struct loops *loops, const struct event *event, struct dispatch
 
 /*
  * Sets the bytes queued for the sinks. From the next event on, they share the limit with the
- * evidence (budget.h).
+ * evidence (budget.c).
  */
 void loops__set_waiting(struct loops *loops, size_t bytes);
 
