@@ -14,7 +14,7 @@
 
 #include "jankbpf_plain.skel.h"
 #include "probes/bpf_log.h"
-#include "probes/btf_source.h"
+#include "probes/btf.h"
 #include "tests/tap.h"
 
 /* All options on, so that every field is read. */

@@ -4,8 +4,7 @@
 #include <bpf/libbpf.h>
 
 #include "probes/bpf_log.h"
-#include "probes/btf_file.h"
-#include "probes/btf_source.h"
+#include "probes/btf.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/tap.h"
 

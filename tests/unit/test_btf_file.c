@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* --btf: good files in both forms, and each bad one with the words of its refusal. */
-#include "probes/btf_file.h"
+#include "probes/btf.h"
 
 #include <bpf/btf.h>
 #include <elf.h>
@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "files/file.h"
-#include "probes/btf_source.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"
 

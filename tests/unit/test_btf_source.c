@@ -3,7 +3,6 @@
  * The source of the kernel's types: which row is used, the content of each embedded one, no row of
  * another release.
  */
-#include "probes/btf_source.h"
 
 #include <bpf/btf.h>
 #include <errno.h>
@@ -11,7 +10,7 @@
 
 #include "base/strbuf.h"
 #include "files/file.h"
-#include "probes/btf_file.h"
+#include "probes/btf.h"
 #include "tests/tap.h"
 
 static const struct btf_embedded rows[] = {

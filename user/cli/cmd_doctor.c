@@ -21,7 +21,7 @@
 #include "deliver/confine.h"
 #include "deliver/sinks.h"
 #include "files/file.h"
-#include "probes/btf_source.h"
+#include "probes/btf.h"
 #include "probes/features.h"
 #include "probes/preflight.h"
 #include "probes/privileges.h"

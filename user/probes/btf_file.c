@@ -3,7 +3,7 @@
  * Most of this file produces errors. A file from a user is often compressed, a kernel image, or of
  * another machine, and libbpf reports "Invalid argument" for all of them.
  */
-#include "probes/btf_file.h"
+#include "probes/btf.h"
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>

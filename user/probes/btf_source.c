@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Chooses the source of BTF, in the order of how certain it is to match the running kernel. */
-#include "probes/btf_source.h"
+#include "probes/btf.h"
 
 #include <bpf/btf.h>
 #include <errno.h>
@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "btf_embedded.inc"
 #include "files/file.h"
-#include "probes/btf_file.h"
 
 /* --- embedded BTF: tools/btf/table generates the table at build time; it may be empty */
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/strbuf.h"
-#include "probes/btf_file.h"
+#include "probes/btf.h"
 
 /* --- one test function for each feature of the list, called by table */
 

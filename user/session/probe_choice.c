@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "probes/bpf_log.h"
-#include "probes/btf_source.h"
+#include "probes/btf.h"
 #include "probes/compat32.h"
 #include "session/session_parts.h"
 
