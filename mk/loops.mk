@@ -20,4 +20,4 @@ $(REASONS_INC): tools/loops/reasons loops/wait_reasons.tbl
 	$(call msg,GEN,$@)
 	$(Q)tools/loops/reasons loops/wait_reasons.tbl > $@.new && mv $@.new $@
 
-$(VARIANT)/user/model/chain/wait_reason_table.o: $(REASONS_INC)
+$(VARIANT)/user/model/chain/wait_reason.o: $(REASONS_INC)

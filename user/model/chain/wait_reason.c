@@ -11,11 +11,91 @@
 
 #include "bpf/futex.h"
 #include "model/stack.h"
+#include "wait_reasons.inc" /* by tools/loops/reasons */
 
 #define TIMEOUT_SLACK_NS 500000ull /* from arming a timer to leaving the CPU */
 #define PORT_DNS	 53
 #define THREADING	 "/threading.py"
 #define TCP_SYN_SENT	 2
+#define NAME_LEN_MAX	 512 /* traced programs choose the names */
+
+/* --- matching of function names with the tables of loops/wait_reasons.tbl */
+
+/*
+ * Matches the whole name, ignoring compiler suffixes (".isra.0") and symbol versions
+ * ("@@GLIBC_2.34").
+ */
+static bool is_whole(const char *name, const char *pattern)
+{
+	size_t len = strlen(pattern);
+
+	return !strncmp(name, pattern, len) && (!name[len] || name[len] == '.' || name[len] == '@');
+}
+
+static bool matches(const char *pattern, const char *name)
+{
+	size_t len = strlen(pattern);
+
+	if (pattern[0] == '*')
+		return memmem(name, strnlen(name, NAME_LEN_MAX), pattern + 1, len - 1);
+	if (pattern[0] != name[0])
+		return false;
+	if (pattern[len - 1] == '*')
+		return !strncmp(name, pattern, len - 1);
+	return is_whole(name, pattern);
+}
+
+/* Index of the first rule below `end` that matches, or end. */
+static size_t first_rule(const struct wait_reason_table *table, const char *name, size_t end)
+{
+	for (size_t i = 0; i < end; i++)
+		if (matches(table->rules[i].pattern, name))
+			return i;
+	return end;
+}
+
+static bool may_match(const struct wait_reason_table *table, const struct frame *frame)
+{
+	return frame->function && !frame->inlined && frame->kernel == table->kernel;
+}
+
+/* The word of the first rule that matches any frame of the stack, or NULL. */
+static const char *any_in(const struct wait_reason_table *table, const struct stack *stack)
+{
+	size_t best = table->cnt;
+
+	for (size_t i = 0; best && i < stack->frame_cnt; i++)
+		if (may_match(table, &stack->frames[i]))
+			best = first_rule(table, stack->frames[i].function, best);
+	return best < table->cnt ? table->rules[best].reason : NULL;
+}
+
+/* The word of the rule that matches the innermost matching frame, or NULL. *ret: that frame. */
+static const char *innermost_in(const struct wait_reason_table *table, const struct stack *stack,
+				const struct frame **ret)
+{
+	for (size_t i = 0; i < stack->frame_cnt; i++) {
+		size_t rule = table->cnt;
+
+		if (may_match(table, &stack->frames[i]))
+			rule = first_rule(table, stack->frames[i].function, table->cnt);
+		if (rule == table->cnt)
+			continue;
+		*ret = &stack->frames[i];
+		return table->rules[rule].reason;
+	}
+	return NULL;
+}
+
+/* The word of the first rule that matches the name; NULL: none, or no name. */
+static const char *name_in(const struct wait_reason_table *table, const char *name)
+{
+	size_t rule = name ? first_rule(table, name, table->cnt) : table->cnt;
+
+	return rule < table->cnt ? table->rules[rule].reason : NULL;
+}
+
+/* --- activities */
 
 struct activity activity__of_sample(const struct sample *sample)
 {
@@ -145,13 +225,13 @@ const char *wait_reason__of_futex(const struct activity *m)
 	const char *reason = of_threading(m->stack);
 
 	if (!reason)
-		reason = wait_reason_table__any(&reasons_runtime, m->stack);
+		reason = any_in(&reasons_runtime, m->stack);
 	if (!reason)
-		reason = wait_reason_table__innermost(&reasons_lock, m->stack, &frame);
+		reason = innermost_in(&reasons_lock, m->stack, &frame);
 	if (!reason)
 		reason = m->held ? "mutex" : by_futex_args(m);
 	if (!reason && m->wake_stack)
-		reason = wait_reason_table__innermost(&reasons_wake, m->wake_stack, &frame);
+		reason = innermost_in(&reasons_wake, m->wake_stack, &frame);
 	return reason;
 }
 
@@ -171,7 +251,7 @@ static bool is_remote(const char *reason)
 
 static const char *of_disk(const struct activity *m)
 {
-	const char *kernel = wait_reason_table__any(&reasons_kernel_wait, m->stack);
+	const char *kernel = any_in(&reasons_kernel_wait, m->stack);
 
 	if (is_remote(kernel))
 		return kernel;
@@ -196,7 +276,7 @@ static const char *of_disk(const struct activity *m)
 
 static const char *of_page_fault(const struct activity *m)
 {
-	const char *kernel = wait_reason_table__any(&reasons_kernel_wait, m->stack);
+	const char *kernel = any_in(&reasons_kernel_wait, m->stack);
 
 	if (kernel)
 		return kernel;
@@ -209,7 +289,7 @@ static bool is_dns(const struct activity *m)
 {
 	if (knows(m->waited, JANK_WAITED_SOCKET) && m->waited->raw.dport == PORT_DNS)
 		return true;
-	return wait_reason_table__any(&reasons_resolver, m->stack);
+	return any_in(&reasons_resolver, m->stack);
 }
 
 static bool is_eventfd(const struct activity *m)
@@ -234,7 +314,7 @@ static bool is_poll_of_peer(const struct activity *m)
 
 static const char *of_poll(const struct activity *m)
 {
-	const char *child = wait_reason_table__any(&reasons_child, m->stack);
+	const char *child = any_in(&reasons_child, m->stack);
 
 	if (is_dns(m))
 		return "dns";
@@ -243,7 +323,7 @@ static const char *of_poll(const struct activity *m)
 	if (activity__timed_out(m))
 		return "timeout";
 	if (!child && m->wake_stack)
-		child = wait_reason_table__any(&reasons_kernel_exit, m->wake_stack);
+		child = any_in(&reasons_kernel_exit, m->wake_stack);
 	if (child)
 		return child;
 	if (is_poll_of_peer(m))
@@ -278,12 +358,12 @@ static const char *of_other(const struct activity *m)
 		return "child";
 	if (IS_CALL(m->syscall, "flock"))
 		return "file_lock";
-	return wait_reason_table__any(&reasons_kernel_wait, m->stack);
+	return any_in(&reasons_kernel_wait, m->stack);
 }
 
 static const char *of_running(const struct activity *m)
 {
-	return wait_reason_table__any(&reasons_kernel_interrupts, m->stack);
+	return any_in(&reasons_kernel_interrupts, m->stack);
 }
 
 const char *wait_reason__of(const struct activity *m)
@@ -303,9 +383,9 @@ const char *wait_reason__of(const struct activity *m)
 
 	if (m->state >= JANK_STATE_CNT || m->state == JANK_STATE_RUNNABLE)
 		return NULL;
-	reason = wait_reason_table__any(&reasons_gc, m->stack);
+	reason = any_in(&reasons_gc, m->stack);
 	if (!reason)
-		reason = wait_reason_table__any(&reasons_kernel_memory, m->stack);
+		reason = any_in(&reasons_kernel_memory, m->stack);
 	if (!reason && by_state[m->state])
 		reason = by_state[m->state](m);
 	return reason;
@@ -328,7 +408,7 @@ bool wait_reason__needs_thread(uint32_t state, const char *reason)
 
 const char *wait_reason__of_thread(const char *comm)
 {
-	return wait_reason_table__name(&reasons_thread, comm);
+	return name_in(&reasons_thread, comm);
 }
 
 const struct frame *wait_reason__frame(const struct activity *m)
@@ -343,7 +423,7 @@ const struct frame *wait_reason__frame(const struct activity *m)
 
 		if (of_wait && m->state != JANK_STATE_FUTEX)
 			continue;
-		if (wait_reason_table__innermost(tables[i], m->stack, &ret))
+		if (innermost_in(tables[i], m->stack, &ret))
 			return ret;
 	}
 	return NULL;
@@ -358,8 +438,7 @@ const struct frame *wait_reason__collector(const struct activity *m,
 	for (size_t i = 0; i < m->stack->frame_cnt; i++) {
 		const struct frame *frame = &m->stack->frames[i];
 
-		if (!frame->kernel && !frame->inlined &&
-		    wait_reason_table__name(&reasons_gc, frame->function)) {
+		if (!frame->kernel && !frame->inlined && name_in(&reasons_gc, frame->function)) {
 			ret = frame;
 			*ret_caller = NULL;
 		} else if (ret && !*ret_caller && stack__is_app(frame)) {

@@ -64,7 +64,7 @@ const struct frame *wait_reason__frame(const struct activity *activity);
 const struct frame *wait_reason__collector(const struct activity *activity,
 					   const struct frame **ret_caller);
 
-/* --- wait_reason_table.c: tables of functions that give the reason of a wait */
+/* --- tables of functions that give the reason of a wait; exported for tests */
 
 struct wait_reason_rule {
 	const char *pattern; /* of a function's name, or of a thread's */
@@ -81,16 +81,5 @@ struct wait_reason_table {
 extern const struct wait_reason_table reasons_kernel_memory, reasons_kernel_wait,
 	reasons_kernel_interrupts, reasons_kernel_exit, reasons_gc, reasons_runtime, reasons_lock,
 	reasons_wake, reasons_resolver, reasons_child, reasons_thread;
-
-/* The word of the first rule that matches any frame of the stack, or NULL. */
-const char *wait_reason_table__any(const struct wait_reason_table *table,
-				   const struct stack *stack);
-
-/* The word of the rule that matches the innermost matching frame, or NULL. *ret: that frame. */
-const char *wait_reason_table__innermost(const struct wait_reason_table *table,
-					 const struct stack *stack, const struct frame **ret);
-
-/* The word of the first rule that matches the name; NULL: none, or no name. */
-const char *wait_reason_table__name(const struct wait_reason_table *table, const char *name);
 
 #endif
