@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "files/proc.h"
-#include "procfs/mountinfo.h"
+#include "procfs/filepath.h"
 #include "symbol/names/proc_maps.h"
 #include "tests/fuzz/corpus.h"
 #include "tests/scratch.h"

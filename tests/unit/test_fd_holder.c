@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The daemon of a FUSE file system, in a made-up /proc. */
-#include "procfs/fd_holder.h"
+#include "procfs/descriptor.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "procfs/filepath.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Mounts and the names of devices: made-up ones with known results, then this machine's. */
-#include "procfs/mountinfo.h"
+#include "procfs/filepath.h"
 
 #include <errno.h>
 #include <stdio.h>

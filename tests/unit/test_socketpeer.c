@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "procfs/fd_holder.h"
+#include "procfs/descriptor.h"
 #include "procfs/procinfo.h"
 #include "tests/child.h"
 #include "tests/scratch.h"

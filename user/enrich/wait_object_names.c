@@ -14,9 +14,7 @@
 #include "base/clock.h"
 #include "files/proc.h"
 #include "procfs/descriptor.h"
-#include "procfs/fd_holder.h"
 #include "procfs/filepath.h"
-#include "procfs/mountinfo.h"
 #include "procfs/procinfo.h"
 #include "procfs/socket.h"
 

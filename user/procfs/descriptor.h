@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /*
  * Adds a description of the thread's descriptor fd as it is now; a path may hold any bytes. inode:
@@ -58,5 +59,30 @@ int epollinfo__find(uint32_t pid, uint32_t tid, int32_t epfd, struct epoll_item 
 
 /* The parser, for tests. */
 void epollinfo__parse(const char *text, struct epoll_item *items, size_t cnt);
+
+/*
+ * --- fd_holder.c: the process that has a file open, found by the links in /proc/PID/fd of all
+ * processes, within limits.
+ *
+ * A FUSE file system's daemon has /dev/fuse open for that connection, by fdinfo ("fuse_connection",
+ * since Linux 6.16, 514d9210bf45). On older kernels: the only process that has /dev/fuse open, if
+ * there is exactly one.
+ */
+
+struct mount;
+
+/*
+ * Finds the daemon's pid. proc: "/proc". mount: of any type; NULL: unknown. Returns 0 if the mount
+ * is not FUSE or the daemon is not found.
+ */
+pid_t fusedaemon__find(const char *proc, const struct mount *mount, uint64_t now_ns);
+
+/*
+ * The process that has the socket with this inode open, or 0: not found. With several such
+ * processes, the first one checked: hint (0: none), which is always checked, then others, not_pid
+ * last. now_ns: CLOCK_MONOTONIC. Answers are cached for a second. One thread only. proc: "/proc".
+ */
+pid_t socketholder__find(const char *proc, uint64_t inode, pid_t hint, pid_t not_pid,
+			 uint64_t now_ns);
 
 #endif

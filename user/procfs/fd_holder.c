@@ -3,7 +3,7 @@
  * Finds a process by the links of its descriptors. The number of links read is bounded: each costs
  * about a microsecond.
  */
-#include "procfs/fd_holder.h"
+#include "procfs/descriptor.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "files/file.h"
+#include "procfs/filepath.h"
 
 /* True if this descriptor (its number as text) is the wanted one. */
 typedef bool fdscan_fn(void *ctx, pid_t pid, const char *fd, const char *link);

@@ -3,7 +3,7 @@
  * Parses "36 35 98:0 /root /point rw,noatime master:1 - ext4 /dev/root rw". Blanks in a field are
  * written as \040.
  */
-#include "procfs/mountinfo.h"
+#include "procfs/filepath.h"
 
 #include <errno.h>
 #include <limits.h>

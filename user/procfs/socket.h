@@ -43,7 +43,7 @@ void socketinfo__add_facts(struct strbuf *sb, const struct socket_facts *facts);
 
 /*
  * --- socketpeer.c: the other end of the socket that a thread waited for: its address in words. On
- * this machine also the socket at that end, for which fd_holder.h finds the process.
+ * this machine also the socket at that end, for which fd_holder.c finds the process.
  */
 
 /*
