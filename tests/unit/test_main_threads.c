@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "session/main_threads.h"
+#include "session/session_parts.h"
 #include "tests/child.h"
 #include "tests/tap.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Table of main threads by pid. One look lists /proc; a process is read once, when it is new. */
-#include "session/main_threads.h"
+#include "session/session_parts.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -14,6 +14,7 @@
 #include "catalogue/wait_note.h"
 #include "deliver/deliver.h"
 #include "enrich/machine.h"
+#include "files/user_account.h"
 #include "intake/records.h"
 #include "model/block.h"
 #include "model/event.h"
@@ -21,17 +22,18 @@
 #include "model/loop.h"
 #include "model/loss.h"
 #include "model/unwatched.h"
+#include "options/filter.h"
 #include "options/options.h"
 #include "probes/features.h"
 #include "probes/loader.h"
 #include "session/event_loop.h"
-#include "session/main_threads.h"
 #include "session/queue.h"
 #include "session/sink_thread.h"
-#include "session/workload.h"
 #include "uprobes/mmaps.h"
 #include <dirent.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 struct session;
 
@@ -144,6 +146,42 @@ int session__place_probes(struct session *s, struct err *err); /* into all of th
 void session__scan_due(struct session *s);
 void session__pace_marks(struct session *s); /* after each look at the threads */
 
+/*
+ * --- main_threads.c: processes of -a with a main thread watched wherever it waits (docs/loops.md).
+ * The filters must admit them; they must be at least one second old; at most MAINS_MAX at once.
+ * Found by reading /proc.
+ */
+
+#define MAINS_MAX 768 /* of JANK_PARKER_MAX: the rest is for runtimes */
+
+struct mains;
+
+/*
+ * admit: start watching a process. drop: a watched process ended. Both return false if that failed;
+ * the call is then repeated.
+ */
+struct mains_opts {
+	const struct filter *filter; /* borrowed */
+	bool (*admit)(void *ctx, uint32_t pid);
+	bool (*drop)(void *ctx, uint32_t pid);
+	void *ctx;
+};
+
+struct mains *mains__new(const struct mains_opts *opts); /* NULL: out of memory */
+void mains__free(struct mains *mains);			 /* accepts NULL */
+
+/*
+ * Reads the list of processes, for at most max_ns. first: accept existing processes of any age.
+ * Returns 0, or -ENOMEM if some are not watched.
+ */
+int mains__look(struct mains *mains, bool first, uint64_t max_ns);
+
+/* The process replaced its program: treat it as new. */
+void mains__renew(struct mains *mains, uint32_t pid);
+
+/* True if the process is left out because of MAINS_MAX. */
+bool mains__is_beyond(const struct mains *mains, uint32_t pid);
+
 /* --- discovery.c: processes found by their records: with -a all, with -f the children */
 
 struct discovery {
@@ -161,9 +199,44 @@ void session__look_for_mains(struct session *s, bool first); /* -a: main threads
 bool session__on_asking(struct session *s, const struct jank_rec_wait *rec);
 void session__sweep(struct session *s); /* periodic: finds ended processes without an exit event */
 
-/* --- compat_watch.c: 32-bit programs that start during the run */
+/* --- workload.c: `jankbpf -- COMMAND`, a child that waits for the probes before its exec */
 
-/* The waits of 32-bit programs have separate probes, attached while such programs exist. */
+struct workload {
+	pid_t pid;	/* 0: none */
+	const char *as; /* name of its user, borrowed from the account; NULL: ours */
+	int go_fd;	/* closing it without a write ends the child */
+	int failed_fd; /* delivers the errno of a failed exec, or of a user that it cannot become */
+	bool ended;
+	int status; /* as from waitpid, once ended */
+};
+
+/*
+ * Forks; the child becomes that user (NULL: it stays as we are) and waits. The child inherits the
+ * signal state: call this before changing it.
+ */
+int workload__prepare(char **argv, const struct user_account *as, struct workload *ret,
+		      struct err *err);
+
+/* Lets the child exec. -errno with a message if that fails: no such program, no permission, … */
+int workload__go(struct workload *wl, char **argv, struct err *err);
+
+/* Records the exit status if the child has ended. */
+void workload__reap(struct workload *wl);
+
+/* Ends the child if it still runs: SIGTERM, and SIGKILL after two seconds. */
+void workload__stop(struct workload *wl);
+
+/* Exit status as in a shell: 128 + signal for a killed child. */
+int workload__exit_status(const struct workload *wl);
+
+/* --- probe_choice.c: choose and open the probes, report the missing ones */
+
+int session__open_probes(struct session *s, struct err *err); /* needs features, loops, workload */
+
+/*
+ * Watch for 32-bit programs that start during the run. Their waits have separate probes, attached
+ * while such programs exist.
+ */
 struct compat_watch {
 	struct loader *loader; /* borrowed, as are filter and processes */
 	const struct filter *filter;
@@ -185,11 +258,7 @@ struct compat_watch {
 void compat_watch__on_exec(struct compat_watch *watch, uint32_t pid); /* it runs one now */
 void compat_watch__look(struct compat_watch *watch); /* at the start and periodically */
 
-/* --- probe_choice.c: choose and open the probes, report the missing ones */
-
-int session__open_probes(struct session *s, struct err *err); /* needs features, loops, workload */
-
-/* --- mapping_events.c: mappings of the traced processes, in order with the stack copies */
+/* --- intake.c: mappings of the traced processes, in order with the stack copies */
 
 struct mapping_events {
 	struct process_table *processes; /* borrowed, as is losses */

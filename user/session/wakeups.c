@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Event sources of the intake thread from the start (the ring, signals, timers, stdout's end) with
- * their handlers. Other files add their own: process_life.c, mapping_events.c.
+ * their handlers. Other files add their own: process_life.c, intake.c.
  */
 #include <string.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
  * Child process, controlled by two pipes: one releases the child; the other closes at its exec or
  * delivers the errno.
  */
-#include "session/workload.h"
+#include "session/session_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
