@@ -138,7 +138,7 @@ $(SKEL_SRC:%.c=$(VARIANT)/%.o): $(SKEL)
 
 $(VARIANT)/user/probes/loader_open.o: $(CALIBRATE)
 
-$(VARIANT)/user/base/syscall_name.o: $(OUT)/syscall_names.h
+$(VARIANT)/user/base/names.o: $(OUT)/syscall_names.h
 
 # arm64's numbers are other macros, so the compiler shall see to them.
 $(OUT)/syscall_names.h:

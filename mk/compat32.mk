@@ -5,7 +5,7 @@
 # The column of the 32-bit architecture in the list; no names without one.
 COMPAT_COLUMN := $(if $(filter x86,$(ARCH)),2,$(if $(filter arm64,$(ARCH)),3,4))
 
-$(VARIANT)/user/base/syscall_name.o: $(OUT)/syscall_names_32.h
+$(VARIANT)/user/base/names.o: $(OUT)/syscall_names_32.h
 
 $(OUT)/syscall_names_32.h: user/base/syscalls_32.tbl mk/compat32.mk
 	@mkdir -p $(@D)

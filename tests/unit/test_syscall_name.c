@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Names of system calls: each architecture writes its numbers in its own way. */
-#include "base/syscall_name.h"
+#include "base/text.h"
 
 #include <sys/syscall.h>
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 
-#include "base/syscall_name.h"
+#include "base/text.h"
 #include "tests/tap.h"
 
 #define TABLE "user/base/syscalls_32.tbl"

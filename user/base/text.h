@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Safe display of names from traced programs (comm, paths, symbols), which may hold any bytes. */
+/*
+ * Names for people. Those from traced programs (comm, paths, symbols) may hold any bytes and are
+ * made safe to display; those of functions are shortened; system calls get theirs by number.
+ */
 #ifndef JANK_BASE_TEXT_H
 #define JANK_BASE_TEXT_H
 
@@ -48,7 +51,7 @@ unsigned cells__add(struct strbuf *sb, const char *str, unsigned max);
 /* Columns of str when it is not cut. */
 unsigned cells__width(const char *str);
 
-/* --- function_name.c: short names of functions */
+/* --- names.c: short names of functions, and names of system calls */
 
 /*
  * Adds the short name of a function: without C++ argument list, return type and qualifiers.
@@ -58,5 +61,19 @@ unsigned cells__width(const char *str);
  * as it could be read.
  */
 void function__add_short(struct strbuf *sb, const char *name, const char *templ, bool plain);
+
+/*
+ * The name of a system call by its number, for the architecture that this program is built for.
+ * Static storage; NULL for an unknown number.
+ */
+const char *syscall__name(int nr);
+
+/*
+ * Like syscall__name, for 32-bit programs, which use other numbers (i386 on x86-64, arm on arm64).
+ */
+const char *syscall__name_32(int nr);
+
+/* The number of a name of syscall__name; -1 for NULL or an unknown name. */
+int syscall__nr(const char *name);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "base/syscall_name.h"
+#include "base/text.h"
 #include "catalogue/idle_places.h"
 #include "catalogue/syscalls.h"
 #include "model/stack.h"

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/syscall_name.h"
 #include "base/text.h"
 #include "bpf/futex.h"
 

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/strbuf.h"
-#include "base/syscall_name.h"
 #include "base/text.h"
 #include "catalogue/catalogue.h"
 #include "catalogue/syscalls.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/syscall_name.h"
+#include "base/text.h"
 #include "catalogue/syscalls.h"
 #include "probes/compat32.h"
 #include "procfs/procinfo.h"

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/syscall_name.h"
 #include "base/text.h"
 #include "export/values.h"
 

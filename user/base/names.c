@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Short names of functions. Demangled C++ repeats every type, so a stack of such names is hard to
- * read, and BlockCanary's reader treats parentheses and angle brackets as syntax. Names come from
- * untrusted symbol tables: every scan is bounded and linear.
+ * Names of functions, shortened, and of system calls. Demangled C++ repeats every type, so a stack
+ * of such names is hard to read, and BlockCanary's reader treats parentheses and angle brackets as
+ * syntax. Names come from untrusted symbol tables: every scan is bounded and linear.
  */
 #include "base/text.h"
 
 #include <ctype.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #define NAME_MAX_LEN 4096
 #define SELF_DEPTH   4
@@ -224,4 +226,45 @@ void function__add_short(struct strbuf *sb, const char *name, const char *templ,
 		sb->data[--sb->len] = '\0';
 	if (sb->len == s.begin)
 		strbuf__add(sb, name, len);
+}
+
+/*
+ * --- system calls. The tables are generated: one from the C library's numbers (see the Makefile),
+ * one from syscalls_32.tbl.
+ */
+
+/* From this number on, a call has the same number on all architectures. */
+#define FIRST_COMMON 424
+
+static const char *const calls[] = {
+#include "syscall_names.h"
+};
+
+static const char *const calls_32[] = {
+#include "syscall_names_32.h"
+};
+
+const char *syscall__name_32(int nr)
+{
+	return nr >= 0 && (size_t)nr < sizeof(calls_32) / sizeof(calls_32[0]) ? calls_32[nr] : NULL;
+}
+
+/* The 32-bit table also has calls that are newer than the C library's headers. */
+const char *syscall__name(int nr)
+{
+	if (nr >= 0 && (size_t)nr < sizeof(calls) / sizeof(calls[0]) && calls[nr])
+		return calls[nr];
+	return nr >= FIRST_COMMON ? syscall__name_32(nr) : NULL;
+}
+
+int syscall__nr(const char *name)
+{
+	const size_t cnt = sizeof(calls) / sizeof(calls[0]);
+	const size_t cnt_32 = sizeof(calls_32) / sizeof(calls_32[0]);
+	const int end = (int)(cnt > cnt_32 ? cnt : cnt_32);
+
+	for (int nr = 0; name && nr < end; nr++)
+		if (syscall__name(nr) && !strcmp(syscall__name(nr), name))
+			return nr;
+	return -1;
 }
