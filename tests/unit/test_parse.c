@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Numbers, times and sizes as users write them, and the messages for bad ones. */
-#include "base/parse.h"
+#include "options/options_table.h"
 
 #include <errno.h>
 

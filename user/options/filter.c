@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/parse.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "files/user_account.h"
+#include "options/options_table.h"
 #include "procfs/cgroup.h"
 #include "procfs/procinfo.h"
 

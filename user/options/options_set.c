@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/parse.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "bpf/jank_abi.h"

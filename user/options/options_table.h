@@ -3,7 +3,10 @@
 #ifndef JANK_OPTIONS_OPTIONS_TABLE_H
 #define JANK_OPTIONS_OPTIONS_TABLE_H
 
+#include "base/err.h"
 #include "options/options.h"
+#include <stddef.h>
+#include <stdint.h>
 
 enum section {
 	SECTION_TARGET,
@@ -65,5 +68,29 @@ int options__add_file(struct options *opts, const char *word, struct err *err);
  * Sets every default. Returns 0 or -errno; a default that does not parse is a defect of the table.
  */
 int options__set_defaults(struct options *opts, struct err *err);
+
+/*
+ * --- parse.c: parsers of numbers, times and sizes in options. Each returns 0, or -EINVAL or
+ * -ERANGE with a message that quotes `str` and names a valid form. *ret is unchanged on failure.
+ * err's exit status is JANK_EXIT_USAGE. `what` names the option in the message, e.g. "--threshold".
+ */
+
+int parse__u64(const char *str, const char *what, uint64_t min, uint64_t max, uint64_t *ret,
+	       struct err *err);
+
+/*
+ * A number (decimals allowed: "1.5s") with us, ms, s, m or h; without a unit: milliseconds. Range
+ * in ns.
+ */
+int parse__time(const char *str, const char *what, uint64_t min_ns, uint64_t max_ns,
+		uint64_t *ret_ns, struct err *err);
+
+/* Like parse__time; without a unit: seconds. */
+int parse__long_time(const char *str, const char *what, uint64_t min_ns, uint64_t max_ns,
+		     uint64_t *ret_ns, struct err *err);
+
+/* Bytes with an optional k, M or G (powers of 1024; "KiB", "MB", … are accepted too). */
+int parse__size(const char *str, const char *what, uint64_t min, uint64_t max, uint64_t *ret,
+		struct err *err);
 
 #endif

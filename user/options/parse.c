@@ -3,7 +3,7 @@
  * Parsers of numbers, times and sizes: strict, exact (no floating point). Each error message names
  * a valid form.
  */
-#include "base/parse.h"
+#include "options/options_table.h"
 
 #include <errno.h>
 #include <inttypes.h>
