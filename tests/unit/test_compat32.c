@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Which programs are 32-bit: by made-up ELF headers, scripts, PATH, and /proc. */
-#include "probes/compat32.h"
+#include "procfs/procinfo.h"
 
 #include <elf.h>
 #include <sched.h>

@@ -30,7 +30,7 @@ struct loader_opts {
 	bool follow;			   /* trace children of traced processes, too */
 	bool uprobe_waits;		   /* --backend uprobe */
 	bool no_marks;			   /* only marks of loops that are not seen without them */
-	bool compat_waits;		   /* some waits are of 32-bit programs (compat32.h) */
+	bool compat_waits;		   /* some waits are of 32-bit programs (compat32.c) */
 	unsigned frequency_hz;
 	uint32_t stack_sz; /* bytes of a user stack that are copied; 0: none */
 };

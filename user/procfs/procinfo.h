@@ -77,4 +77,27 @@ int threadname__read(const char *proc, uint32_t pid, uint32_t tid, char ret[JANK
 /* The tid of the process's thread that has this number in its own pid namespace, or 0: none. */
 uint32_t threadname__by_ns_tid(const char *proc, uint32_t pid, uint32_t ns_tid);
 
+/*
+ * --- compat32.c: 32-bit programs on this 64-bit kernel (i386 on x86-64, arm on arm64). Their
+ * system calls bypass the tracepoints of single system calls, and uprobes do not work in them. So
+ * this must be known before the probes are chosen.
+ */
+
+/* Does the process run a 32-bit program? False also when unknown. */
+bool compat32__process(pid_t pid);
+
+/*
+ * Calls fn for each such process until fn returns true. About 4 us for each process of the machine.
+ */
+void compat32__each(bool (*fn)(void *ctx, pid_t pid), void *ctx);
+
+/*
+ * Is `name` a 32-bit program, as a shell would find it (in PATH unless it contains a slash)? For a
+ * script, the interpreter counts.
+ */
+bool compat32__command(const char *name);
+
+/* Is the file a 32-bit program, or a script with a 32-bit interpreter? */
+bool compat32__file(const char *path);
+
 #endif

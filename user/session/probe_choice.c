@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "probes/bpf_log.h"
 #include "probes/btf.h"
-#include "probes/compat32.h"
+#include "procfs/procinfo.h"
 #include "session/session_parts.h"
 
 /* Names the first 32-bit target; false: there is none. */

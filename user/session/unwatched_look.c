@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "catalogue/syscalls.h"
-#include "probes/compat32.h"
 #include "procfs/procinfo.h"
 #include "session/session_parts.h"
 

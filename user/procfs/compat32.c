@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Examines the first bytes of programs: an ELF header, or the name of an interpreter. */
-#include "probes/compat32.h"
+#include "procfs/procinfo.h"
 
 #include <dirent.h>
 #include <elf.h>
