@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Processes that are not traced get names while they live, and are dropped in time. */
-#include "enrich/untraced_procs.h"
+#include "enrich/stack_cache.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,21 +1,56 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Cache of the callers of sampled threads, found in copies of their stacks. Copies of threads in a
- * dispatch are unwound on arrival, while the process still has the same mappings. Copies of other
- * threads are kept as they are, since few are needed. Entries of a dispatch are freed when the
- * thread's next dispatch has entries. Bounded by STACK_CACHE_BYTES_MAX, half of it for other
- * threads; the oldest are dropped first. Used on the sink thread only.
+ * Stacks of blocks before they get names: which untraced processes have names, and the callers that
+ * copies of stacks show. Used on the sink thread only.
  */
 #ifndef JANK_ENRICH_STACK_CACHE_H
 #define JANK_ENRICH_STACK_CACHE_H
 
-#include "enrich/untraced_procs.h"
 #include "model/block.h"
 #include "model/loss.h"
 #include "probes/bpf_fds.h"
 #include "symbol/names/symbolize.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/*
+ * --- untraced_procs.c: names for stacks of untraced processes that a traced process waited for.
+ * Their mappings are read when one of their stacks arrives and freed after a while, since no event
+ * reports their end.
+ */
+
+#define UNTRACED_MAX	32
+#define UNTRACED_AGE_NS (60ull * 1000000000)
+
+struct untraced_procs;
+
+struct untraced_procs *
+untraced_procs__new(struct symbolizer *symbolizer);	 /* borrowed; NULL: out of memory */
+void untraced_procs__free(struct untraced_procs *procs); /* accepts NULL */
+
+/*
+ * Fills the frames of a stack of pid at t_ns (CLOCK_MONOTONIC). If the process ended or the pid was
+ * reused, user frames stay bare addresses. Returns 0 or -ENOMEM.
+ */
+int untraced_procs__name(void *procs, uint32_t pid, uint64_t t_ns, struct stack *stack);
+
+/*
+ * True if the symbolizer can name frames of the process as of t_ns: it still exists and the pid was
+ * not reused.
+ */
+bool untraced_procs__may_ask(struct untraced_procs *procs, uint32_t pid, uint64_t t_ns);
+
+/* Frees processes that were not used for UNTRACED_AGE_NS before now_ns. */
+void untraced_procs__sweep(struct untraced_procs *procs, uint64_t now_ns);
+
+/*
+ * --- stack_cache.c: cache of the callers of sampled threads, found in copies of their stacks.
+ * Copies of threads in a dispatch are unwound on arrival, while the process still has the same
+ * mappings. Copies of other threads are kept as they are, since few are needed. Entries of a
+ * dispatch are freed when the thread's next dispatch has entries. Bounded by STACK_CACHE_BYTES_MAX,
+ * half of it for other threads; the oldest are dropped first.
+ */
 
 #define STACK_CACHE_BYTES_MAX (8u << 20)
 

@@ -3,7 +3,7 @@
  * Table of the untraced processes that the symbolizer knows through this module, with their start
  * times.
  */
-#include "enrich/untraced_procs.h"
+#include "enrich/stack_cache.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -15,7 +15,6 @@
 #include "enrich/interp_threads.h"
 #include "enrich/parks.h"
 #include "enrich/stack_cache.h"
-#include "enrich/untraced_procs.h"
 #include "journal/journal.h"
 #include "model/loss.h"
 #include "model/unwatched.h"
