@@ -90,6 +90,17 @@ static int attach_lasting(struct uprobe_files *files, struct probed_file *file,
 	return err;
 }
 
+/* Attaches a file's pausable probes unless a user of it is busy. 0 or -ENOMEM. */
+static int put_marks(struct uprobe_files *files, struct probed_file *file)
+{
+	int refused = file->busy_cnt ? 0 : uprobe_table__put_marks(&files->table, file);
+
+	if (refused < 0)
+		return refused;
+	files->stats.missed_cnt += refused;
+	return 0;
+}
+
 /*
  * Pausable probes of other parts of the file are detached and attached again with these. This is
  * rare: the second library of an APK.
@@ -107,7 +118,7 @@ static int attach_marks(struct uprobe_files *files, struct probed_file *file,
 	links__destroy_held(links, link_cnt);
 	free(links);
 	err = uprobe_table__add_marks(&files->table, file, sites, cnt, fd);
-	return err ? err : uprobe_files__put_marks(files, file);
+	return err ? err : put_marks(files, file);
 }
 
 static int attach(struct uprobe_files *files, struct probed_file *file,
@@ -321,16 +332,6 @@ static void count_busy(struct uprobe_files *files)
 	pthread_mutex_unlock(&files->lock);
 }
 
-int uprobe_files__put_marks(struct uprobe_files *files, struct probed_file *file)
-{
-	int refused = file->busy_cnt ? 0 : uprobe_table__put_marks(&files->table, file);
-
-	if (refused < 0)
-		return refused;
-	files->stats.missed_cnt += refused;
-	return 0;
-}
-
 static int append(struct held_link **all, size_t *cnt, struct held_link *links, size_t add)
 {
 	struct held_link *grown = reallocarray(*all, *cnt + add, sizeof(*grown));
@@ -367,7 +368,7 @@ static void put_on(struct uprobe_files *files)
 
 	HASH_ITER (hh, files->table.files, file, next)
 		if (!file->busy_cnt && file->marks.site_cnt && !file->marks.links &&
-		    uprobe_files__put_marks(files, file))
+		    put_marks(files, file))
 			files->stats.missed_cnt++;
 }
 

@@ -143,8 +143,6 @@ struct uprobe_files {
 	struct busy_process *busy; /* guarded by the lock */
 };
 
-/* uprobe_files.c: attaches a file's pausable probes unless a user of it is busy. 0 or -ENOMEM. */
-int uprobe_files__put_marks(struct uprobe_files *files, struct probed_file *file);
 /*
  * Detaches and attaches pausable probes after a process became busy or stopped being busy. The
  * reaper must be free.
