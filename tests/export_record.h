@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "export/json/json.h"
 #include "export/record/record.h"
 
 static struct record *fixture_builder; /* reachable to the end, as the last record is */
@@ -34,6 +35,31 @@ static inline const Jankbpf__Record *fixture__record(const struct block *block)
 static inline const Jankbpf__Record *fixture__summary_record(const struct summary *summary)
 {
 	return fixture__made(record__of_summary(fixture__builder(), summary));
+}
+
+static inline void fixture__add_json(struct strbuf *sb, struct record *r,
+				     const Jankbpf__Record *record)
+{
+	if (record)
+		json__add_record(sb, record);
+	else
+		sb->failed = true;
+	record__free(r);
+}
+
+/* Each adds JSON, one line without its newline; sb->failed when out of memory. */
+static inline void fixture__add_block(struct strbuf *sb, const struct block *block)
+{
+	struct record *r = record__new();
+
+	fixture__add_json(sb, r, r ? record__of_block(r, block) : NULL);
+}
+
+static inline void fixture__add_summary(struct strbuf *sb, const struct summary *summary)
+{
+	struct record *r = record__new();
+
+	fixture__add_json(sb, r, r ? record__of_summary(r, summary) : NULL);
 }
 
 #endif

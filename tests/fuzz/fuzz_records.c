@@ -266,7 +266,7 @@ static void check_block(const struct block *block)
 	promise(block->cause.share >= 0 && block->cause.share <= 1, "a share is from 0 to 1");
 	promise(strlen(block->cause.signature) == CAUSE_SIGNATURE_LEN,
 		"a signature has its length");
-	json__add_block(&json, block);
+	fixture__add_block(&json, block);
 	tree = json_loads(strbuf__str(&json), JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL,
 			  &error);
 	if (!tree)

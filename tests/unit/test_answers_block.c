@@ -9,6 +9,7 @@
 #include "journal/answers.h"
 #include "journal/journal.h"
 #include "tests/export_fixture.h"
+#include "tests/export_record.h"
 #include "tests/tap.h"
 
 #define SET(message, field, value) ((message)->has_##field = true, (message)->field = (value))
@@ -86,14 +87,14 @@ static void test_same(struct block *(*make)(void), const char *what)
 	fixture__preemptor(again, 77, 1, "other");
 	live->preemptors[live->preemptor_cnt - 1].cgroup = strdup("/a\"b");
 	unname(again);
-	json__add_block(&want, live);
-	json__add_block(&bare, again);
+	fixture__add_block(&want, live);
+	fixture__add_block(&bare, again);
 	ok(strcmp(strbuf__str(&want), strbuf__str(&bare)), "%s: the record differs without names",
 	   what);
 	a = answers_of(live);
 	is_int(answers__waited(a, again), 0, "%s: answers are applied", what);
 	is_int(answers__waited(a, again), 0, "%s: and applied again", what);
-	json__add_block(&got, again);
+	fixture__add_block(&got, again);
 	is_str(strbuf__str(&got), strbuf__str(&want), "%s: the record is the same", what);
 	answers__free(a);
 	strbuf__free(&want);

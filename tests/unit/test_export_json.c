@@ -77,7 +77,7 @@ static void check_line(const char *fixture, const char *part, bool wanted)
 		if (strcmp(fixtures[i].name, fixture))
 			continue;
 		block = fixtures[i].make();
-		json__add_block(&line, block);
+		fixture__add_block(&line, block);
 		block__free(block);
 	}
 	if (wanted)
@@ -243,7 +243,7 @@ static void test_summary(void)
 	struct summary summary = fixture__summary();
 	struct strbuf line = STRBUF_INIT;
 
-	json__add_summary(&line, &summary);
+	fixture__add_summary(&line, &summary);
 	has_str(line.data, "\"dispatches\":1234567,\"blocks\":42,\"hangs\":1,\"lost\":{},",
 		"counts");
 	has_str(line.data, "\"ns_per_dispatch\":142.6}", "cost per dispatch");
@@ -256,14 +256,14 @@ static void test_summary(void)
 	over_shares__add(&summary.over_share, 1000, JANK_SHARE_RECORD, 7);
 	over_shares__add(&summary.over_share, UID_UNKNOWN, JANK_SHARE_STACK, 8);
 	over_shares__add(&summary.over_share, UID_UNKNOWN, JANK_SHARE_THREAD, 9);
-	json__add_summary(&line, &summary);
+	fixture__add_summary(&line, &summary);
 	has_str(line.data,
 		"\"over_share\":[{\"uid\":1000,\"records\":7},{\"stacks\":8,\"threads\":9}]",
 		"users over the share");
 	strbuf__reset(&line);
 	summary.bpf_known = false;
 	summary.dispatch_cnt = 0;
-	json__add_summary(&line, &summary);
+	fixture__add_summary(&line, &summary);
 	has_str(line.data, "\"cost\":{\"user_cpu_ns\":1200000000,\"rss_kb\":31744}",
 		"unknown cost is left out");
 	summary__free(&summary);

@@ -11,6 +11,7 @@
 #include "model/block.h"
 #include "model/loss.h"
 #include "tests/export_fixture.h"
+#include "tests/export_record.h"
 #include "tests/tap.h"
 
 static Jankbpf__Record *packed_and_unpacked(const Jankbpf__Record *record)
@@ -98,7 +99,7 @@ static void test_zero(void)
 	ok(got->cpu->has_total_pct && !got->cpu->total_pct, "0 %% of load");
 	ok(!got->cpu->has_process_pct, "which differs from none");
 	ok(got->n_samples && got->samples[0]->has_cpu && !got->samples[0]->cpu, "CPU 0");
-	json__add_block(&json, block);
+	fixture__add_block(&json, block);
 	has_str(strbuf__str(&json), "\"uid\":0,", "uid 0 is written");
 	has_str(strbuf__str(&json), "\"cpu\":{\"busy\":", "load is written");
 	has_str(strbuf__str(&json), "\"total_pct\":0.0", "0 %% of it");

@@ -9,6 +9,7 @@
 #include "export/record/record.h"
 #include "export/sink.h"
 #include "tests/export_fixture.h"
+#include "tests/export_record.h"
 #include "tests/failing_memory.h"
 #include "tests/tap.h"
 
@@ -70,7 +71,7 @@ static void test_reader(void)
 		long n = 0, wrong = 0;
 		int res;
 
-		json__add_block(&json, block);
+		fixture__add_block(&json, block);
 		for (;; n++) {
 			allocations_left = n;
 			res = json__read_record(json.data, json.len, &record, &unknown, &err);

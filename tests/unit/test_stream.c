@@ -93,7 +93,7 @@ static void test_same(void)
 		head = stream__length(bytes.data, bytes.len, &len);
 		ok(head > 0 && head + len == bytes.len, "after its length");
 		record = jankbpf__record__unpack(NULL, len, (uint8_t *)bytes.data + head);
-		json__add_block(&want, block);
+		fixture__add_block(&want, block);
 		if (record)
 			json__add_record(&got, record);
 		is_str(strbuf__str(&got), strbuf__str(&want), "equal to its JSON");

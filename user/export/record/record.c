@@ -484,26 +484,3 @@ const Jankbpf__Record *record__of_summary(struct record *r, const struct summary
 	redact(r, ret);
 	return ret;
 }
-
-static void add_json(struct strbuf *sb, struct record *r, const Jankbpf__Record *record)
-{
-	if (record)
-		json__add_record(sb, record);
-	else
-		sb->failed = true;
-	record__free(r);
-}
-
-void json__add_block(struct strbuf *sb, const struct block *block)
-{
-	struct record *r = record__new();
-
-	add_json(sb, r, r ? record__of_block(r, block) : NULL);
-}
-
-void json__add_summary(struct strbuf *sb, const struct summary *summary)
-{
-	struct record *r = record__new();
-
-	add_json(sb, r, r ? record__of_summary(r, summary) : NULL);
-}

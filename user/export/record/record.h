@@ -43,10 +43,6 @@ Jankbpf__Block *record__without_stacks(struct record *record, const struct block
 Jankbpf__Frame **record__frames(struct record *record, const struct frame *frames, size_t cnt);
 Jankbpf__Lost *record__losses(struct record *record, const struct block_loss *lost, size_t cnt);
 
-/* Add a block or summary as JSON, one line without its newline; sb->failed when out of memory. */
-void json__add_block(struct strbuf *sb, const struct block *block);
-void json__add_summary(struct strbuf *sb, const struct summary *summary);
-
 /* --- Shared by the files of the record's builder. */
 
 #define SIPHASH_KEY_SZ 16
