@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/strbuf.h"
-#include "deliver/confine.h"
+#include "base/syscall_filter.h"
 #include "deliver/sinks.h"
 #include "files/file.h"
 #include "probes/btf.h"

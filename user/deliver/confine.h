@@ -5,7 +5,6 @@
 
 #include "base/err.h"
 #include <signal.h>
-#include <stdbool.h>
 
 #define CONFINE_ORPHANED SIGUSR1 /* the signal of the parent's death */
 
@@ -15,15 +14,5 @@
  * message; then the process must end.
  */
 int confine(struct err *err);
-
-/*
- * --- syscall_filter.c: allows the system calls of the sinks; others fail with ENOSYS, so that the
- * C library uses an older one if it can
- */
-
-/* False: this build has no libseccomp, or the kernel has no filters. */
-bool syscall_filter__is_available(void);
-/* 0 or -errno. Does nothing where it is not available. Needs no_new_privs. */
-int syscall_filter__install(void);
 
 #endif

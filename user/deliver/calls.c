@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "deliver/calls.h"
+
+#include <linux/sched.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+
+#define INT UINT32_MAX /* the kernel ignores the upper half of such an argument */
+
+/* ioctl: what isatty and the width of a terminal need; no TIOCSTI, which types into it. */
+static const struct syscall_rule sink_rules[] = { { "ioctl", { { 1, INT, TCGETS } } },
+						  { "ioctl", { { 1, INT, TIOCGWINSZ } } },
+						  {} };
+
+const struct syscall_list deliver_calls = {
+	/* the socket to the tracer */
+	"recvfrom sendmsg"
+	/* DIR and its files; the time zone's file */
+	" openat close fstat newfstatat statx pread64 read lseek ftruncate flock fsync utimensat"
+	" renameat renameat2 linkat unlinkat mkdirat readlinkat getdents64 fchmod fchmodat fcntl"
+	/* stdout and stderr */
+	" write writev poll ppoll"
+	/* the process itself */
+	" getpid geteuid getuid alarm setitimer",
+	sink_rules,
+};
+
+#define NAMESPACES                                                                                 \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |             \
+	 CLONE_NEWPID | CLONE_NEWNET)
+
+/* clone3 has its flags in memory, where a filter cannot see them: the C library then uses clone. */
+static const struct syscall_rule start_rules[] = { { "clone", { { 0, NAMESPACES, 0 } } },
+						   { "prlimit64", { { 0, INT, 0 } } },
+						   { "prctl", { { 0, INT, PR_SET_NAME } } },
+						   { "prctl", { { 0, INT, PR_SET_NO_NEW_PRIVS } } },
+						   { "prctl", { { 0, INT, PR_GET_SECCOMP } } },
+						   { "prctl", { { 0, INT, PR_SET_SECCOMP } } },
+						   { "prctl", { { 0, INT, PR_SET_DUMPABLE } } },
+						   { "prctl", { { 0, INT, PR_SET_PDEATHSIG } } },
+						   { "prctl", { { 0, INT, PR_CAPBSET_READ } } },
+						   { "prctl", { { 0, INT, PR_CAPBSET_DROP } } },
+						   { "prctl", { { 0, INT, PR_CAP_AMBIENT } } },
+						   {} };
+
+const struct syscall_list deliver_start_calls = {
+	/* the C library's clone and exec */
+	"execve dup2 dup3 rt_sigprocmask rt_sigaction sigaltstack wait4 close_range"
+	/* the dynamic loader and the C library's start */
+	" access faccessat faccessat2 arch_prctl set_tid_address set_robust_list rseq getrlimit"
+	" setrlimit uname readlink"
+	/* giving up privileges */
+	" setgroups setresgid setresuid capget capset seccomp gettid",
+	start_rules,
+};
