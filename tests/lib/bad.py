@@ -163,6 +163,12 @@ def cpu_s(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def has_filters():
+    """The build and the kernel have filters of system calls."""
+    doctor = subprocess.run([JANK, "doctor"], capture_output=True, text=True, check=False).stdout
+    return re.search(r"^  ok +seccomp ", doctor, re.MULTILINE) is not None
+
+
 def fds_of(pid):
     links = {}
     for fd in os.listdir(f"/proc/{pid}/fd"):

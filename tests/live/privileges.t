@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""After its start jankbpf has few capabilities and no_new_privs, in each thread and in its helper
-process, and what it does late still works."""
+"""After its start jankbpf has few capabilities, no_new_privs and a filter of its system calls, in
+each thread and in its helper process, and what it does late still works."""
 import os
 import shutil
 import signal
@@ -51,6 +51,10 @@ def check_sets(what, tracer, names):
     ok(len(found) > 2 and sets == want,
        f"{what}: {len(found)} threads keep {' '.join(sorted(names))}", f"wanted {want}, found {sets}")
     ok({status_of(task)["NoNewPrivs"] for task in found} == {"1"}, f"{what}: each has no_new_privs")
+    if bad.has_filters():
+        ok({status_of(task)["Seccomp"] for task in found} == {"2"}, f"{what}: the system calls of each are filtered")
+    else:
+        bad.skip(f"{what}: the system calls of each are filtered", "no libseccomp, or no filters in the kernel")
 
 
 def test_doctor():

@@ -116,9 +116,11 @@ static int allow_inserted(scmp_filter_ctx ctx)
  */
 static int set_attributes(scmp_filter_ctx ctx)
 {
+	int res = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_TSYNC, 1);
+
 	seccomp_attr_set(ctx, SCMP_FLTATR_CTL_SSB, 1);
 	seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
-	return seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
+	return res ?: seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
 }
 
 int syscall_filter__install(const struct syscall_list *const lists[])

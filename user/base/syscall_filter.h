@@ -36,9 +36,9 @@ extern const struct syscall_list syscalls_file_code;
 bool syscall_filter__is_available(void);
 
 /*
- * Allows the calls of all lists; the last is NULL. A name that libseccomp or this architecture does
- * not know is ignored. For this thread: call it before there are others. Needs no_new_privs. 0, or
- * -errno without a filter; -EOPNOTSUPP: not available.
+ * Allows the calls of all lists, in all threads; the last is NULL. A name that libseccomp or this
+ * architecture does not know is ignored. Needs no_new_privs in the calling thread. 0, or -errno
+ * without a filter; -EOPNOTSUPP: not available.
  */
 int syscall_filter__install(const struct syscall_list *const lists[]);
 

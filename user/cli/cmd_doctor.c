@@ -202,15 +202,17 @@ static void check_filesystems(struct doctor *doc)
 		     bpffs ? "" : "not ");
 }
 
-static void check_deliver(struct doctor *doc)
+static void check_filter(struct doctor *doc)
 {
 	if (syscall_filter__is_available())
-		doctor__line(doc, VERDICT_OK, "seccomp",
-			     "the process that writes records has a filter of its system calls");
+		doctor__line(
+			doc, VERDICT_OK, "seccomp",
+			"the tracer and the process that writes records make listed system calls only");
 	else
 		doctor__line(doc, VERDICT_DEGRADED, "seccomp",
-			     "the process that writes records has no filter of its system calls: "
-			     "build with libseccomp-dev, for a kernel with CONFIG_SECCOMP_FILTER");
+			     "the tracer and the process that writes records may make all system "
+			     "calls: build with libseccomp-dev, for a kernel with "
+			     "CONFIG_SECCOMP_FILTER");
 }
 
 static void doctor__check_system(struct doctor *doc)
@@ -222,7 +224,7 @@ static void doctor__check_system(struct doctor *doc)
 	check_kptr(doc);
 	check_memlock(doc);
 	check_filesystems(doc);
-	check_deliver(doc);
+	check_filter(doc);
 }
 
 /* Prints a finding: the name of the examined item and its consequence. */

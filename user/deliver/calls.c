@@ -47,8 +47,8 @@ const struct syscall_list deliver_start_calls = {
 	/* the C library's clone and exec */
 	"execve dup2 dup3 rt_sigprocmask rt_sigaction sigaltstack wait4 close_range"
 	/* the dynamic loader and the C library's start */
-	" access faccessat faccessat2 arch_prctl set_tid_address set_robust_list rseq getrlimit"
-	" setrlimit uname readlink"
+	" access faccessat faccessat2 arch_prctl set_tid_address set_robust_list rseq uname"
+	" readlink"
 	/* giving up privileges */
 	" setgroups setresgid setresuid capget capset seccomp gettid",
 	start_rules,

@@ -45,7 +45,7 @@ void loader__free(struct loader *loader);
 
 /*
  * Attaches the probes that do not belong to one process. Nothing is traced before
- * loader__add_process.
+ * loader__add_process. Later no BPF program is loaded.
  */
 int loader__attach(struct loader *loader, struct err *err);
 

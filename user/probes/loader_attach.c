@@ -239,6 +239,23 @@ struct uprobe_files *loader__files(const struct loader *loader)
 	return loader->files;
 }
 
+/*
+ * libbpf loads a program to see whether the kernel has perf links, at the first perf event. Make it
+ * do so now, by an attachment that fails: later the filter of system calls forbids the load, and
+ * without perf links uprobes would have no cookies.
+ */
+static void learn_perf_links(struct loader *loader)
+{
+	const int no_perf_event = loader__ring_fd(loader);
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program (prog, loader->skel->obj)
+		if (bpf_program__autoload(prog)) {
+			bpf_link__destroy(bpf_program__attach_perf_event(prog, no_perf_event));
+			return;
+		}
+}
+
 int loader__attach(struct loader *loader, struct err *err)
 {
 	int res;
@@ -251,6 +268,7 @@ int loader__attach(struct loader *loader, struct err *err)
 		if (res)
 			return res;
 	}
+	learn_perf_links(loader);
 	res = attach_iter(loader, err);
 	if (!res)
 		res = attach_programs(loader, err);

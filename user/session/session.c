@@ -22,6 +22,7 @@
 #include "probes/privileges.h"
 #include "procfs/host.h"
 #include "session/session_parts.h"
+#include "session/tracer_filter.h"
 
 /* --- limits */
 
@@ -190,6 +191,16 @@ static int drop_privileges(const struct options *opts, struct err *err)
 	return privileges__drop(&needs, err);
 }
 
+/* A run goes on without it; doctor says so, too. */
+static void report_filter(int res, const char *gap)
+{
+	if (res)
+		log__debug("the tracer %s: %s", gap,
+			   res == -EOPNOTSUPP ? "no libseccomp in this build, or no filters in the "
+						"kernel"
+					      : strerror(-res));
+}
+
 /* COMMAND first: it inherits the signals and limits as we got them. */
 static int open_session(struct session *s, struct err *err)
 {
@@ -209,6 +220,8 @@ static int open_session(struct session *s, struct err *err)
 		res = features__require(&s->features, err);
 	if (!res)
 		res = drop_privileges(s->opts, err);
+	if (!res)
+		report_filter(tracer_filter__start(), "may make all system calls");
 	if (!res)
 		res = host__read(&s->host, err);
 	/* Before there are threads, the ring and much memory to share. */
@@ -284,6 +297,8 @@ static int attach(struct session *s, struct err *err)
 		res = trace_targets(s, err);
 	if (!res)
 		res = loader__attach(s->loader, err);
+	if (!res)
+		report_filter(tracer_filter__run(), "may load BPF programs later");
 	if (!res)
 		mapping_events__open(&s->mappings, s->event_loop);
 	if (!res) /* last: dispatches that they open must be accounted from their start */

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "session/tracer_filter.h"
+
+#include <linux/bpf.h>
+#include <linux/netlink.h>
+#include <linux/perf_event.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "deliver/calls.h"
+
+#define INT		 UINT32_MAX /* the kernel ignores the upper half of such an argument */
+#define IOCTL_TYPE	 0xff00
+#define IOCTL_PERF_EVENT ('$' << 8)
+
+static const struct syscall_rule tracer_rules[] = {
+	{ "ioctl", { { 1, IOCTL_TYPE, IOCTL_PERF_EVENT } } },
+	{ "socket", { { 0, INT, AF_NETLINK }, { 2, INT, NETLINK_SOCK_DIAG } } },
+	{}
+};
+
+const struct syscall_list tracer_calls = {
+	/* probes, the ring, events */
+	"perf_event_open epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd2 timerfd_create"
+	" timerfd_settime signalfd4"
+	/* other processes: their memory, descriptors and end */
+	" process_vm_readv pidfd_open pidfd_getfd getsockopt getsockname getpeername kill"
+	/* files of other processes, /proc, debug files */
+	" open openat2 stat lstat statfs fstatfs name_to_handle_at open_by_handle_at dup memfd_create"
+	/* jankbpf-apart, and sockets of the kernel: sock_diag */
+	" socketpair recvmsg sendto"
+	/* our threads */
+	" setpriority getpriority sched_getaffinity sched_yield clock_nanosleep clock_getres"
+	" tgkill getppid getgid getegid",
+	tracer_rules,
+};
+
+static const struct syscall_rule fetch_rules[] = {
+	{ "socket", { { 0, INT, AF_INET } } }, { "socket", { { 0, INT, AF_INET6 } } },
+	{ "socket", { { 0, INT, AF_UNIX } } }, { "ioctl", { { 1, INT, FIONREAD } } },
+	{ "ioctl", { { 1, INT, FIONBIO } } },  {}
+};
+
+/* libdebuginfod and libcurl: name service, sockets, the cache of files. */
+const struct syscall_list fetch_calls = {
+	"connect setsockopt shutdown sendmmsg recvmmsg pipe2 pselect6 getrusage"
+	" mkdir rename unlink rmdir utime utimes fchdir",
+	fetch_rules,
+};
+
+static const struct syscall_list start_calls = { "bpf", NULL };
+
+static const struct syscall_rule run_rules[] = { { "bpf", { { 0, INT, BPF_MAP_LOOKUP_ELEM } } },
+						 { "bpf", { { 0, INT, BPF_MAP_UPDATE_ELEM } } },
+						 { "bpf", { { 0, INT, BPF_MAP_DELETE_ELEM } } },
+						 { "bpf", { { 0, INT, BPF_MAP_GET_NEXT_KEY } } },
+						 { "bpf", { { 0, INT, BPF_PROG_TEST_RUN } } },
+						 { "bpf", { { 0, INT, BPF_OBJ_GET_INFO_BY_FD } } },
+						 { "bpf", { { 0, INT, BPF_RAW_TRACEPOINT_OPEN } } },
+						 { "bpf", { { 0, INT, BPF_LINK_CREATE } } },
+						 { "bpf", { { 0, INT, BPF_ENABLE_STATS } } },
+						 { "bpf", { { 0, INT, BPF_ITER_CREATE } } },
+						 {} };
+
+static const struct syscall_list run_calls = { "", run_rules };
+
+static int install(const struct syscall_list *bpf_calls)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	const struct syscall_list *const lists[] = {
+		&syscalls_base,
+		&syscalls_file_code,
+		&deliver_calls,
+		&deliver_start_calls,
+		&tracer_calls,
+		bpf_calls,
+		urls && *urls ? &fetch_calls : NULL,
+		NULL,
+	};
+
+	return syscall_filter__install(lists);
+}
+
+int tracer_filter__start(void)
+{
+	return install(&start_calls);
+}
+
+int tracer_filter__run(void)
+{
+	return install(&run_calls);
+}
