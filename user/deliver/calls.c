@@ -5,10 +5,12 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 
-#define INT UINT32_MAX /* the kernel ignores the upper half of such an argument */
+#define INT	 UINT32_MAX /* the kernel ignores the upper half of such an argument */
+#define TCGETS_2 0x802c542a /* TCGETS2, by which glibc 2.42 knows a terminal */
 
 /* ioctl: what isatty and the width of a terminal need; no TIOCSTI, which types into it. */
 static const struct syscall_rule sink_rules[] = { { "ioctl", { { 1, INT, TCGETS } } },
+						  { "ioctl", { { 1, INT, TCGETS_2 } } },
 						  { "ioctl", { { 1, INT, TIOCGWINSZ } } },
 						  {} };
 
