@@ -143,6 +143,9 @@ def test_command():
     ok(done.status == 0 and done.out.splitlines()[0] == "0", "COMMAND: a setuid program becomes its owner", done)
     tracer = bad.Tracer("--json", "--as", "65534", "--", "sleep", "1000")
     check_sets("COMMAND", tracer, ALWAYS | {"CAP_KILL"})
+    statuses = [status_of(f"/proc/{pid}") for pid in children(tracer.pid)]
+    ok([status["Seccomp"] for status in statuses if status["Name"] == "sleep"] == [status_of("/proc/self")["Seccomp"]],
+       "COMMAND: it has no filter of ours", statuses)
     result = tracer.stop(signal.SIGINT)
     ok(result.status == 0 and result.seconds < 15 and result.summary(), "another user's COMMAND is ended", result)
 
