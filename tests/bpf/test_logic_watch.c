@@ -86,7 +86,8 @@ static void test_span(void)
 	is_uint(event.stack.rec.runnable_ns, 2000000, "the part after the wake-up");
 	is_uint(event.stack.rec.state, JANK_STATE_SOCKET, "the state");
 	is_int(event.stack.rec.syscall, __NR_bpf, "the system call");
-	is_uint(event.stack.rec.prio, 120 + JANK_PRIO_OFFSET, "the priority");
+	is_uint(event.stack.rec.prio, 120 + getpriority(PRIO_PROCESS, 0) + JANK_PRIO_OFFSET,
+		"the priority");
 	is_uint(event.stack.rec.dispatch_ns, 0, "without a dispatch");
 	ok(event.stack.rec.user_cnt >= 1, "with a user stack");
 	ok(!(event.hdr.flags & JANK_STACK_BEFORE), "seen from its begin");
