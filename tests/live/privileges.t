@@ -154,16 +154,18 @@ def test_child():
     """A child of another user, which waits in no loop that the probes know, is looked at."""
     program = bad.scratch("waiter")
     subprocess.run(["cc", "-O1", "-g", "-pthread", "-o", program, os.path.join(bad.ROOT, "tests/live/programs/waiter.c")], check=True)
-    parent = bad.start(["sh", "-c", f"{' '.join(AS_NOBODY)} {program} cond 60; true"])
+    parent = bad.start(["sh", "-c", f"{' '.join(AS_NOBODY)} {program} cond 100000; true"])
     bad.wait_for(lambda: children(parent.pid), 30)
     result = bad.trace("--json", "-f", "-t", "60ms", "-n", "3", "-p", parent.pid)
+    for child in children(parent.pid):
+        os.kill(child, signal.SIGKILL)
     bad.end(parent)
     ok(len(result.of("block")) == 3, "-f: another user's child has blocks", result.err)
 
 
-def without(cap, *args):
+def without(cap, *args, **options):
     name = cap[4:].lower()
-    return bad.trace("--json", "-t", "25ms", "-n", "8", *args,
+    return bad.trace("--json", "-t", "25ms", "-n", "8", *args, **options,
                      prefix=["setpriv", "--bounding-set", f"-{name}", "--inh-caps", f"-{name}"])
 
 
@@ -171,7 +173,8 @@ def test_reasons(process):
     """Without it, what the table names fails."""
     result = without("CAP_SYS_ADMIN", "-p", process.pid)
     ok(result.status == 0 and "bpf_ns" not in result.summary()["cost"], "without CAP_SYS_ADMIN: no cost of ours", result)
-    result = without("CAP_SYS_NICE", "-v", "-p", process.pid)
+    # a priority that it was started with needs no capability
+    result = without("CAP_SYS_NICE", "-v", "-p", process.pid, preexec_fn=lambda: os.setpriority(os.PRIO_PROCESS, 0, 0))
     ok("no higher priority" in result.err, "without CAP_SYS_NICE: no priority", result)
     private = start_nobody(private_copy("unread"))
     result = without("CAP_DAC_READ_SEARCH", "-p", private.pid)
