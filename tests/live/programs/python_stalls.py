@@ -14,6 +14,7 @@ import time
 
 WAIT = 0.15
 truth = {}
+thread, released = None, threading.Event()
 big = [{"id": i, "parts": [i, str(i), None]} for i in range(60000)]
 
 
@@ -78,16 +79,25 @@ def größe():
 
 def in_thread():
     async def handler():
-        await asyncio.sleep(0.02)
+        while not released.is_set():
+            await asyncio.sleep(0.02)
         note("t"); time.sleep(WAIT)
         await asyncio.sleep(0.02)
     asyncio.run(handler())
 
 
-def run_thread():
+def start_thread():
+    """Its loop turns idly until `release_thread`."""
+    global thread
+    released.clear()
     thread = threading.Thread(target=in_thread)
     thread.start()
-    return asyncio.to_thread(thread.join)
+
+
+async def release_thread():
+    released.set()
+    while thread.is_alive():
+        await asyncio.sleep(0.01)
 
 
 def run_text():
@@ -105,7 +115,8 @@ STALLS = {
     "g": outer,
     "d": lambda: deep(80),
     "u": größe,
-    "t": run_thread,
+    "T": start_thread,
+    "t": release_thread,
     "x": run_text,
 }
 
