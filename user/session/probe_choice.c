@@ -219,7 +219,8 @@ static void update(struct compat_watch *watch)
 
 void compat_watch__look(struct compat_watch *watch)
 {
-	uint64_t now = clock__mono_ns(), every = watch->cost_ns * LOOK_SHARE;
+	uint64_t now = clock__mono_ns(), begin = clock__thread_ns();
+	uint64_t every = watch->cost_ns * LOOK_SHARE;
 	bool first = !watch->look_ns;
 
 	if (!watch->filter->all || loader__wait_probe(watch->loader) != WAIT_SYSCALL_TRACEPOINTS)
@@ -230,7 +231,7 @@ void compat_watch__look(struct compat_watch *watch)
 	look(watch);
 	update(watch);
 	watch->look_ns = clock__mono_ns();
-	watch->cost_ns = watch->look_ns - now;
+	watch->cost_ns = clock__thread_ns() - begin;
 }
 
 void compat_watch__on_exec(struct compat_watch *watch, uint32_t pid)

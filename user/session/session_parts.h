@@ -246,7 +246,7 @@ struct compat_watch {
 	bool reported;	    /* the log has a line on them */
 	pid_t last;	    /* a wanted one, as of the last look; 0: none */
 	unsigned empty_cnt; /* looks in a row without a wanted one */
-	uint64_t look_ns, cost_ns; /* time of the last look, and its cost */
+	uint64_t look_ns, cost_ns; /* time of the last look; CPU time that it cost us */
 };
 
 #ifdef __aarch64__
