@@ -9,6 +9,8 @@ sys.path.insert(0, os.path.join(ROOT, "tools", "vm"))
 import apt  # noqa: E402
 import qemu  # noqa: E402
 
+STARVED = 0.05 # share of its time; a single wait for a CPU spoils the longest error of a trace
+
 
 def out_folder(arch=None):
     """The build folder for an architecture; by default this machine's."""
@@ -44,6 +46,12 @@ def boot(kernel, script, folder, files, *trees, **more):
     with open(path, "w", encoding="utf-8") as file:
         file.write(script)
     return qemu.run(qemu.Guest(kernel, path, list(files), list(trees), **more), folder)
+
+
+def starved(result):
+    """Why times in a guest are not ours, or None. Its clocks go on while it waits for a CPU."""
+    share = result.waited_s / max(result.run_s, 1)
+    return f"the guest waited {100 * share:.0f} % of its time for a CPU of this machine" if share >= STARVED else None
 
 
 def records(folder, name):

@@ -198,7 +198,9 @@ def judge_truth(tap, what, truth, blocks, options, *details):
     notes = [line for line in lines if line.startswith("#")]
     for line in lines:
         if line.startswith(("ok", "not ok")):
-            judge = tap.measured if ", wanted " in line else tap.check
+            # a guest that waits for a CPU between two looks at its clock has a long block of a short dispatch
+            is_measured = ", wanted " in line or (tap.starved and " is invented" in line)
+            judge = tap.measured if is_measured else tap.check
             judge(line.startswith("ok"), f"{what}: {line.split(' - ', 1)[1]}", *notes)
     if done.returncode > 1 or not lines:
         tap.check(False, f"{what}: truth.py can judge it", done.stderr, *details)

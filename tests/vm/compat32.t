@@ -132,7 +132,9 @@ def run(tap, name):
         except apt.Unavailable as reason:
             tap.skip(name, reason)
             return
-        tap.note(f"{name}: {kernel.release}, up after {result.up_s:.1f} s, ended after {result.run_s:.1f} s")
+        tap.note(f"{name}: {kernel.release}, up after {result.up_s:.1f} s, ended after {result.run_s:.1f} s, "
+                 f"{result.waited_s:.1f} s of which it waited for a CPU")
+        tap.starved = guests.starved(result)
         ended = tap.check(result.status == 0, f"{name} boots and ends well", result.why, result.last_lines())
         out = os.path.join(folder, "out")
         if not ended:

@@ -145,7 +145,7 @@ def check_truth(tap, left, name, options, found):
     details = "\n".join(line for line in done.stdout.splitlines() if not line.startswith(("ok", "1..")))
     tap.check(found["counts"], f"{name}: each dispatch is reported once, none is invented", details, done.stderr,
               left.said(name))
-    tap.check(found["account"], f"{name}: accounts and causes are right", details)
+    tap.measured(found["account"], f"{name}: accounts and causes are right", details)
     for line in re.findall(r"^# (?:duration error|\||cause\.kind|dispatches).*", done.stdout, re.M):
         tap.note(line[2:])
 
@@ -250,6 +250,7 @@ def main(name):
     tap, left = Tap(), Left(folder)
     tap.note(f"{name}: {kernel.release}, up after {result.up_s:.1f} s, ended after {result.run_s:.1f} s, "
              f"{result.waited_s:.1f} s of which it waited for a CPU")
+    tap.starved = guests.starved(result)
     found = {"release": kernel.release, "up_s": round(result.up_s, 1), "run_s": round(result.run_s, 1),
              "waited_s": round(result.waited_s, 1)}
     check_end(tap, left, kernel, result, found)

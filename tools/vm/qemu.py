@@ -194,8 +194,15 @@ class Watchdog(threading.Thread):
                 return
 
 
+def go_first():
+    """Its clocks go on while it waits for a CPU: root gives it a better priority than busy neighbours."""
+    with contextlib.suppress(OSError):
+        os.nice(-10)
+
+
 def watch(guest, words):
-    qemu = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    qemu = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                            preexec_fn=go_first)
     dog = Watchdog(qemu, guest.timeout_s)
     dog.start()
     lines, up_s = [], 0.0
