@@ -299,9 +299,11 @@ def build(folder, source, *options):
 def unseen(block):
     """Was the thread off the CPU without a switch that we saw? A hypervisor may have taken the CPU,
     or the kernel did not run our BPF program. Only the CPU clock shows it then, and it counts as a
-    wait for a CPU."""
+    wait for a CPU, or as part of a wait whose wake-up was missed as well."""
     seen = sum(sample.get("ns", 0) for sample in block["samples"])
-    return state_ns(block, "runnable") > seen + 20 * MS
+    missed = (block.get("lost") or {}).get("wakeup_missed")
+    off = block["duration_ns"] - state_ns(block, "running") if missed else state_ns(block, "runnable")
+    return off > seen + 20 * MS
 
 
 def twice(do, *args):
