@@ -181,6 +181,7 @@ def fds_of(pid):
 
 # --- the tracer
 
+START_S = 90  # its start takes a second of CPU time, which a busy machine hands out late
 BUSY_LOSSES = {"wakeup_missed", "evidence_shed", "preemptors_capped"}
 
 
@@ -234,7 +235,7 @@ class Tracer:
         self.process = start(words, stdin=subprocess.DEVNULL, stdout=stdout or self.out, stderr=self.err,
                              **options)
         self.pid = self.process.pid
-        if wait and not wait_for(lambda: "tracing;" in self.stderr() or self.process.poll() is not None):
+        if wait and not wait_for(lambda: "tracing;" in self.stderr() or self.process.poll() is not None, START_S):
             raise RuntimeError(f"{words}: does not start tracing: {self.stderr()}")
 
     def stderr(self):
