@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-# As worker.py. "pool": the worker waits on a condition variable in a synchronized block, as puma's threads do.
+# As worker.py. "pool": the worker waits on a condition variable in a synchronized block, as puma's
+# threads do. Of Ruby's sleeping threads one waits for signals, too, by ppoll, the others by a futex:
+# after the job "p" it is the worker, after "f" it is not. Otherwise chance decides.
 
 STALL_S = 0.15
+TURN_S = 0.03
 $lock = Mutex.new
 $done = Queue.new
 
@@ -19,7 +22,8 @@ def take_lock
 end
 
 def handle(job)
-  { 's' => -> { nap }, 'b' => -> { spin }, 'l' => -> { take_lock }, 't' => -> {} }.fetch(job).call
+  { 's' => -> { nap }, 'b' => -> { spin }, 'l' => -> { take_lock }, 'p' => -> {},
+    'f' => -> { sleep TURN_S / 3 } }.fetch(job).call
   $done << job
 end
 
@@ -68,6 +72,8 @@ while (letter = $stdin.getc)
     end
   else
     $jobs << letter
+    sleep TURN_S if letter == 'f'
+    Thread.pass while letter == 'p' && $done.empty?
   end
   $stdout.write($done.pop)
 end
