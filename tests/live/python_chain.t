@@ -12,7 +12,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
-from live import JANKBPF, MS, Lettered, Tap, Trace, check_run, headline, need, twice  # noqa: E402
+from live import JANKBPF, MS, Lettered, Moment, Tap, Trace, check_run, headline, need, twice, wait_for  # noqa: E402
 
 PROGRAM = os.path.join(HERE, "programs", "python_chain.py")
 THREAD = ["worker", "Thread.run", "Thread._bootstrap_inner", "Thread._bootstrap"]
@@ -124,10 +124,16 @@ def check_replay(tap, what, trace):
     done = subprocess.run([JANKBPF, "-q", "--json", "replay", trace.journal], capture_output=True, text=True,
                           timeout=60, check=False)
     again = [r for r in map(json.loads, done.stdout.splitlines()) if r["type"] == "block"]
-    both = [(a.get("chain"), b.get("chain")) for a, b in zip(trace.blocks, again)]
+    both = [(a.get("chain"), b.get("chain")) for a, b in zip(trace.all_blocks, again)]
     differ = [(a, b) for a, b in both if a != b]
-    tap.check(len(again) == len(trace.blocks) and any(a for a, _ in both) and not differ,
+    tap.check(len(again) == len(trace.all_blocks) and any(a for a, _ in both) and not differ,
               f"{what}: a replay has the same chains", *differ[:1])
+
+
+def until_known(trace, pid):
+    """Until jankbpf has learned the threads of its interpreter."""
+    wait_for(lambda: any(re.search(rf"process {pid}: \d+ threads have an interpreter's frames", line) for line in trace.messages),
+             what="the interpreter")
 
 
 def run(tap, what, path, options):
@@ -135,8 +141,11 @@ def run(tap, what, path, options):
     program.other = int(program.process.stdout.read(7))
     moments, where = {}, lines()
     try:
-        with Trace(program.pid, threshold="40ms", options=options) as trace:
-            time.sleep(0.3)  # until the interpreter is known
+        with Trace(program.pid, threshold="40ms", options=["-v", *options]) as trace:
+            until_known(trace, program.pid)
+            with Moment() as unknown:
+                program.do("p")  # the other process is known after the first wait for it
+            until_known(trace, program.other)
             for row in STALLS:
                 # checks of a thread depend on chance: a busy machine needs more of them
                 tries = 2 if row[7] else 1
@@ -151,10 +160,9 @@ def run(tap, what, path, options):
         program.end()
     check_run(tap, trace, what)
     shed = (trace.summary.get("lost") or {}).get("evidence_shed")
-    check_unknown(tap, f"{what}: the first answer", moments["p"][0].block(trace.blocks))
+    check_unknown(tap, f"{what}: the first answer", unknown.block(trace.blocks))
     for row in STALLS:
-        # the other process is known after the first wait for it
-        blocks = [m.block(trace.blocks) for m in moments[row[0]][row[0] == "p":]]
+        blocks = [m.block(trace.blocks) for m in moments[row[0]]]
         check_stall(tap, f"{what}: {row[1]}", blocks, row, program, where, shed)
     check_interpreter(tap, what, [moment.block(trace.blocks) for moment in interpreter], shed)
     check_late(tap, what, [moment.block(trace.blocks) for moment in late], shed)
