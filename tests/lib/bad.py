@@ -121,15 +121,24 @@ def wait_for(condition, seconds=30):
     return bool(condition())
 
 
+def is_waiting(process):
+    """Is its main thread in epoll_wait?"""
+    with open(f"/proc/{process.pid}/syscall", encoding="ascii") as file:
+        return file.read().split()[0] in EPOLL_CALLS
+
+
 def in_dispatch(process):
     """Returns when its main thread has been in a dispatch for 50 ms, that is, outside
     epoll_wait."""
-    def waits():
-        with open(f"/proc/{process.pid}/syscall", encoding="ascii") as file:
-            return file.read().split()[0] in EPOLL_CALLS
+    wait_for(lambda: is_waiting(process))
+    wait_for(lambda: not is_waiting(process))
+    time.sleep(0.05)
 
-    wait_for(waits)
-    wait_for(lambda: not waits())
+
+def begin_endless(process):
+    """The same for `stuck` and `spin`: their dispatch begins now."""
+    process.send_signal(signal.SIGUSR1)
+    wait_for(lambda: not is_waiting(process))
     time.sleep(0.05)
 
 
@@ -264,6 +273,10 @@ class Tracer:
 def trace(*args, seconds=30, **options):
     """Runs it to its own end."""
     return Tracer(*args, wait=False, **options).finish(seconds)
+
+
+def wait_for_hang(tracer):
+    return wait_for(lambda: b'"type":"hang"' in tracer.stdout())
 
 
 # --- judging

@@ -67,8 +67,9 @@ def test_never_ends(mode, state):
     """The hang is reported while it is open, and has no end before the trace ends."""
     process = bad.target(mode)
     tracer = bad.Tracer("--json", "-t", "25ms", "--hang", f"{HANG}ms", "-p", process.pid)
-    bad.in_dispatch(process)
-    time.sleep(1.2)
+    bad.begin_endless(process)
+    bad.wait_for_hang(tracer)
+    time.sleep(0.5)  # no second one comes
     result = tracer.stop()
     hangs = result.of("hang")
     ok(result.status == 0 and len(hangs) == 1 and bad.exact(hangs) and not result.blocks(),
@@ -96,8 +97,8 @@ def test_killed():
     """A hang that SIGKILL ends is a block."""
     process = bad.target("stuck")
     tracer = bad.Tracer("--json", "-t", "25ms", "--hang", f"{HANG}ms", "-p", process.pid)
-    bad.in_dispatch(process)
-    time.sleep(1)
+    bad.begin_endless(process)
+    bad.wait_for_hang(tracer)
     bad.end(process)
     result = tracer.finish(10)
     ok([r["type"] for r in result.records()] == ["hang", "block", "summary"] and bad.exact(result.records()),

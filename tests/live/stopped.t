@@ -65,14 +65,17 @@ def test_hang():
         process = bad.target("stuck")
         tracer = bad.Tracer("--json", "-t", "25ms", "--hang", "300ms", *(["--debugging"] if debugging else []), "-p",
                             process.pid)
-        bad.in_dispatch(process)
+        bad.begin_endless(process)
         os.kill(process.pid, signal.SIGSTOP)
         time.sleep(1)
+        if debugging:
+            bad.wait_for_hang(tracer)
         hangs = tracer.stdout().count(b'"type":"hang"')
         ok(hangs == debugging, f"stopped for longer than --hang{' with --debugging' * debugging}: {hangs} hangs",
            tracer.stdout())
         os.kill(process.pid, signal.SIGCONT)
-        time.sleep(1.5)
+        bad.wait_for_hang(tracer)
+        time.sleep(0.5)  # no second one comes
         result = tracer.stop()
         ok(len(result.of("hang")) == 1 and bad.exact(result.records()), "when it goes on, it hangs once", result)
         bad.end(process)

@@ -16,6 +16,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -363,23 +364,33 @@ static void run_exec(char **argv)
 	idle_thread(NULL);
 }
 
-/* stuck and spin [GAP_MS]: then one dispatch without an end */
+/* stuck and spin: one dispatch without an end, from SIGUSR1 on */
+static void run_endless(const struct loop_opts *opts)
+{
+	int epfd = open_epoll(false), fd;
+	struct epoll_event event = { .events = EPOLLIN };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	fd = signalfd(-1, &set, SFD_CLOEXEC);
+	if (fd < 0 || epoll_ctl(epfd, EPOLL_CTL_ADD, fd, &event))
+		die("signalfd");
+	ready();
+	epoll_wait(epfd, &event, 1, -1);
+	handle_busy(opts->busy_ns);
+	handle_sleep(opts->sleep_ns);
+}
+
 static void run_stuck(char **argv)
 {
-	struct loop_opts opts = { .sleep_ns = UINT64_MAX / 4 };
-
-	opts.gap_ms = (int)number(argv, 0, 1500);
-	ready();
-	run_loop(&opts);
+	run_endless(&(struct loop_opts){ .sleep_ns = UINT64_MAX / 4 });
 }
 
 static void run_spin(char **argv)
 {
-	struct loop_opts opts = { .busy_ns = UINT64_MAX / 4 };
-
-	opts.gap_ms = (int)number(argv, 0, 1500);
-	ready();
-	run_loop(&opts);
+	run_endless(&(struct loop_opts){ .busy_ns = UINT64_MAX / 4 });
 }
 
 /*
