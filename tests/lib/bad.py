@@ -270,7 +270,7 @@ class Tracer:
         return self.finish(seconds)
 
 
-def trace(*args, seconds=30, **options):
+def trace(*args, seconds=START_S, **options):
     """Runs it to its own end."""
     return Tracer(*args, wait=False, **options).finish(seconds)
 
