@@ -3,26 +3,16 @@
 #include "deliver/deliver.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/own_process.h"
 #include "deliver/message.h"
 
-#define DEATHS_MAX 5	/* in a row, without an answer */
-#define END_MS	   1000 /* for a process that has nothing to do; then it is killed */
-
-/* Since 6.3; some machines refuse others (vm.memfd_noexec=2). */
-#define NOEXEC_SEAL 8u
+#define DEATHS_MAX 5 /* in a row, without an answer */
 
 struct deliver {
 	struct strbuf setup;
@@ -40,29 +30,13 @@ struct deliver {
 
 /* --- the process */
 
-/* The process is fed by its stdin; it inherits all signals blocked, and ignores them itself. */
+/* The process is fed by its stdin, and ignores signals itself. */
 static int spawn(const struct deliver *d, int sock, pid_t *ret)
 {
-	char *const argv[] = { "jankbpf-deliver", DELIVER_WORD, NULL };
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t all;
-	int res;
+	const struct own_process_fd fds[] = { { sock, DELIVER_SOCKET_FD },
+					      { d->progress_fd, DELIVER_PROGRESS_FD } };
 
-	sigfillset(&all);
-	if (posix_spawn_file_actions_init(&files))
-		return -ENOMEM;
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-	posix_spawnattr_setsigmask(&attr, &all);
-	res = posix_spawn_file_actions_adddup2(&files, sock, DELIVER_SOCKET_FD);
-	if (!res)
-		res = posix_spawn_file_actions_adddup2(&files, d->progress_fd, DELIVER_PROGRESS_FD);
-	if (!res)
-		res = posix_spawn(ret, "/proc/self/exe", &files, &attr, argv, environ);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&files);
-	return -res;
+	return own_process__start("jankbpf-deliver", DELIVER_WORD, fds, 2, ret);
 }
 
 /* Starts a process and sends the setup. 0 or -errno; -EPIPE: it ended at once. */
@@ -84,43 +58,9 @@ static int start(struct deliver *d)
 	return message__send(d->sock, 0, d->setup.data, d->setup.len);
 }
 
-/* Waits for its end. False: the time is up. */
-static bool reap(struct deliver *d)
-{
-	struct pollfd end = { .fd = (int)syscall(SYS_pidfd_open, d->pid, 0), .events = POLLIN };
-	bool ended;
-
-	if (end.fd >= 0) {
-		poll(&end, 1, END_MS);
-		close(end.fd);
-	}
-	ended = waitpid(d->pid, &d->status, WNOHANG) == d->pid;
-	if (ended)
-		d->pid = 0;
-	return ended;
-}
-
-/* An unkillable process, in an endless read of its disk, is left behind. */
 static void end(struct deliver *d, bool at_once)
 {
-	if (d->sock >= 0)
-		close(d->sock);
-	d->sock = -1;
-	if (!d->pid)
-		return;
-	if (at_once)
-		kill(d->pid, SIGKILL);
-	if (!reap(d) && !at_once && !kill(d->pid, SIGKILL))
-		reap(d);
-	d->pid = 0;
-}
-
-static void add_end(struct strbuf *sb, int status)
-{
-	if (WIFSIGNALED(status))
-		strbuf__addf(sb, "killed by signal %d", WTERMSIG(status));
-	else
-		strbuf__addf(sb, "exit status %d", WEXITSTATUS(status));
+	own_process__end(&d->pid, &d->sock, at_once, &d->status);
 }
 
 /* Ends the run: later records are not sent. */
@@ -128,7 +68,7 @@ static int fail(struct deliver *d)
 {
 	struct strbuf how = STRBUF_INIT;
 
-	add_end(&how, d->status);
+	own_process__add_end(&how, d->status);
 	err__set(&d->failure, ECHILD,
 		 "the process that writes records ended %u times in a row without writing one "
 		 "(last: %s): see the kernel's log (dmesg) for a reason such as lack of memory",
@@ -143,7 +83,7 @@ static void report_restart(const struct deliver *d)
 
 	if (d->restart_cnt)
 		return;
-	add_end(&how, d->status);
+	own_process__add_end(&how, d->status);
 	log__status(NULL);
 	log__warn("the process that writes records ended (%s): it is started again, and the "
 		  "summary counts further ends",
@@ -182,22 +122,6 @@ static int restart(struct deliver *d)
 
 /* --- for the session */
 
-static int open_progress(void)
-{
-	const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-	int fd = memfd_create("jankbpf-progress", flags | NOEXEC_SEAL);
-
-	if (fd < 0 && errno == EINVAL)
-		fd = memfd_create("jankbpf-progress", flags);
-	if (fd < 0)
-		return -errno;
-	if (!ftruncate(fd, SINK_MAX * sizeof(struct sink_progress)) &&
-	    !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
-		return fd;
-	close(fd);
-	return -EIO;
-}
-
 int deliver__start(const struct options *opts, struct deliver **ret, struct err *err)
 {
 	struct deliver *d = calloc(1, sizeof(*d));
@@ -207,7 +131,8 @@ int deliver__start(const struct options *opts, struct deliver **ret, struct err 
 		return err__set(err, ENOMEM, "out of memory");
 	d->sock = -1;
 	setup__pack(opts, &d->setup);
-	res = d->progress_fd = open_progress();
+	res = d->progress_fd =
+		own_process__shared("jankbpf-progress", SINK_MAX * sizeof(struct sink_progress));
 	if (res >= 0)
 		res = d->setup.failed ? -ENOMEM : start(d);
 	if (!res || res == -EPIPE) { /* deliver__open finds out why */
@@ -231,7 +156,7 @@ int deliver__open(struct deliver *d, struct err *err)
 		return -EINVAL;
 	}
 	end(d, true);
-	add_end(&how, d->status);
+	own_process__add_end(&how, d->status);
 	err__set(err, -res,
 		 "the process that writes records ended at its start (%s): see the "
 		 "kernel's log (dmesg) for a reason such as lack of memory",

@@ -4,86 +4,36 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
+
+#include "base/socket.h"
 
 #define ERRNO_MAX 4095
 
 /* --- bytes */
 
-static int gone(int code)
-{
-	return code == ECONNRESET ? -EPIPE : -code;
-}
-
-/* Sends all parts; changes them. */
-static int send_all(int sock, struct iovec *parts, size_t cnt)
-{
-	while (cnt) {
-		struct msghdr msg = { .msg_iov = parts, .msg_iovlen = cnt };
-		ssize_t n = sendmsg(sock, &msg, MSG_NOSIGNAL);
-
-		if (n < 0 && errno != EINTR)
-			return gone(errno);
-		for (; cnt && n >= (ssize_t)parts->iov_len; parts++, cnt--)
-			n -= (ssize_t)parts->iov_len;
-		if (cnt && n > 0) {
-			parts->iov_base = (char *)parts->iov_base + n;
-			parts->iov_len -= (size_t)n;
-		}
-	}
-	return 0;
-}
-
 int message__send(int sock, uint64_t nr, const void *data, size_t size)
 {
-	struct message_head head = { nr, size };
-	struct iovec parts[] = { { &head, sizeof(head) }, { (void *)(uintptr_t)data, size } };
+	const struct message_head head = { nr, size };
 
-	return size > MESSAGE_MAX ? -EMSGSIZE : send_all(sock, parts, 2);
+	return size > MESSAGE_MAX ? -EMSGSIZE : socket__send(sock, &head, sizeof(head), data, size);
 }
 
 int message__send_answer(int sock, const void *answer, size_t size)
 {
-	struct iovec part = { (void *)(uintptr_t)answer, size };
-
-	return send_all(sock, &part, 1);
-}
-
-int message__receive(int sock, void *to, size_t size)
-{
-	for (size_t at = 0; at < size;) {
-		ssize_t n = recv(sock, (char *)to + at, size - at, 0);
-
-		if (!n)
-			return -EPIPE;
-		if (n < 0 && errno != EINTR)
-			return gone(errno);
-		at += n > 0 ? (size_t)n : 0;
-	}
-	return 0;
+	return socket__send(sock, answer, size, NULL, 0);
 }
 
 int message__receive_record(int sock, uint64_t *ret_nr, struct strbuf *sb)
 {
 	struct message_head head;
-	char chunk[65536];
-	int res = message__receive(sock, &head, sizeof(head));
+	int res = socket__receive(sock, &head, sizeof(head));
 
 	if (res)
 		return res;
 	if (head.size > MESSAGE_MAX)
 		return -EBADMSG;
 	*ret_nr = head.nr;
-	strbuf__reset(sb);
-	while (!res && head.size) {
-		size_t part = head.size < sizeof(chunk) ? head.size : sizeof(chunk);
-
-		res = message__receive(sock, chunk, part);
-		strbuf__add(sb, chunk, part);
-		head.size -= part;
-	}
-	return res ? res : sb->failed ? -ENOMEM : 0;
+	return socket__receive_bytes(sock, head.size, sb);
 }
 
 /* --- answers, which the tracer does not trust */
@@ -95,7 +45,7 @@ static bool ends(const char *text, size_t size)
 
 int greeting__receive(int sock, struct greeting *ret)
 {
-	int res = message__receive(sock, ret, sizeof(*ret));
+	int res = socket__receive(sock, ret, sizeof(*ret));
 
 	if (res)
 		return res;
@@ -112,7 +62,7 @@ int greeting__receive(int sock, struct greeting *ret)
 
 int answer__receive(int sock, uint64_t nr, unsigned sink_cnt, struct answer *ret)
 {
-	int res = message__receive(sock, ret, sizeof(*ret));
+	int res = socket__receive(sock, ret, sizeof(*ret));
 
 	if (res)
 		return res;

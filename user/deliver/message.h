@@ -47,9 +47,6 @@ struct answer {
 int message__send(int sock, uint64_t nr, const void *data, size_t size);
 int message__send_answer(int sock, const void *answer, size_t size);
 
-/* Receives exactly size bytes. */
-int message__receive(int sock, void *to, size_t size);
-
 /* Receives a head and its bytes into sb, which it empties first. -EBADMSG: over MESSAGE_MAX. */
 int message__receive_record(int sock, uint64_t *ret_nr, struct strbuf *sb);
 

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Processes that run this program again, as a part of this one. */
+#ifndef JANK_BASE_OWN_PROCESS_H
+#define JANK_BASE_OWN_PROCESS_H
+
+#include "base/strbuf.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* A descriptor of ours, and its number in the process. */
+struct own_process_fd {
+	int fd, as;
+};
+
+/*
+ * Starts this program file with one argument. It inherits stdout, stderr, these descriptors, and
+ * all signals blocked. name: its argv[0]. 0 or -errno.
+ */
+int own_process__start(const char *name, const char *word, const struct own_process_fd *fds,
+		       size_t cnt, pid_t *ret);
+
+/*
+ * Memory to share with the process, whose size nobody can change. A descriptor or -errno. name: for
+ * /proc.
+ */
+int own_process__shared(const char *name, size_t size);
+
+/*
+ * Closes its socket, by which it ends, and waits for that; kills it at once, or when it does not
+ * end in time. A process that cannot be killed, in an endless read of its disk, is left behind.
+ * *sock, *pid: become -1 and 0. *ret_status: as of waitpid, if it has ended.
+ */
+void own_process__end(_Atomic pid_t *pid, int *sock, bool at_once, int *ret_status);
+
+/* "exit status 1", "killed by signal 9" */
+void own_process__add_end(struct strbuf *sb, int status);
+
+#endif
