@@ -21,7 +21,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/socket.h"
 #include "base/thread.h"
+#include "files/broker.h"
 
 #define SHARED_SZ   (64 * 1024)
 #define PATHS_SZ    (2 * PATH_MAX) /* a path and a root; each ends with NUL */
@@ -123,49 +125,19 @@ static int64_t open_path(const struct request *req, const char *paths)
 	return apart__open_below(*root ? root : NULL, paths, req->at);
 }
 
-/* Sends a message, with a descriptor unless fd is negative. */
 static bool send_with(int sock, const void *data, size_t len, int fd)
 {
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = {};
-	struct iovec part = { (void *)(uintptr_t)data, len };
-	struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1 };
+	const struct iovec part = { (void *)(uintptr_t)data, len };
 
-	if (fd >= 0) {
-		msg.msg_control = &control;
-		msg.msg_controllen = sizeof(control);
-		control.head.cmsg_level = SOL_SOCKET;
-		control.head.cmsg_type = SCM_RIGHTS;
-		control.head.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
-	}
-	return sendmsg(sock, &msg, MSG_NOSIGNAL) == (ssize_t)len;
+	return !socket__send_fd(sock, &part, 1, fd);
 }
 
-/* Receives a message of this size, with at most one descriptor: there is no room for another. */
 static bool receive(int sock, void *data, size_t len, int *ret_fd)
 {
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = {};
-	struct iovec part = { data, len };
-	struct msghdr msg = { .msg_iov = &part,
-			      .msg_iovlen = 1,
-			      .msg_control = &control,
-			      .msg_controllen = CMSG_LEN(sizeof(int)) };
-	ssize_t n;
+	const struct iovec part = { data, len };
+	ssize_t n = socket__receive_fd(sock, &part, 1, ret_fd);
 
-	do {
-		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
-	} while (n < 0 && errno == EINTR);
-	*ret_fd = -1;
-	if (n >= 0 && msg.msg_controllen >= CMSG_LEN(sizeof(int)) &&
-	    control.head.cmsg_type == SCM_RIGHTS)
-		memcpy(ret_fd, CMSG_DATA(&control.head), sizeof(*ret_fd));
-	if (n == (ssize_t)len && !(msg.msg_flags & MSG_TRUNC))
+	if (n == (ssize_t)len)
 		return true;
 	if (*ret_fd >= 0)
 		close(*ret_fd);
@@ -371,6 +343,8 @@ ssize_t apart__memory(uint32_t pid, uint64_t addr, void *buf, size_t len)
 		.op = OP_MEMORY, .pid = pid, .at = addr, .len = len < SHARED_SZ ? len : SHARED_SZ
 	};
 
+	if (broker_client__is_on())
+		return broker_client__read(BROKER_MEMORY, pid, -1, addr, buf, len);
 	return read_piece((struct key){ OP_MEMORY, pid }, &req, -1, buf);
 }
 
@@ -380,8 +354,11 @@ ssize_t apart__pread(int handle, void *buf, size_t len, uint64_t off)
 				     .at = off,
 				     .len = len < SHARED_SZ ? len : SHARED_SZ };
 	struct stat st;
-	int res = apart__stat(handle, &st);
+	int res;
 
+	if (broker_client__is_on())
+		return broker_client__read(BROKER_FILE, 0, handle, off, buf, len);
+	res = apart__stat(handle, &st);
 	return res ?: read_piece((struct key){ OP_FILE, st.st_dev }, &req, handle, buf);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "files/apart.h"
+#include "files/broker.h"
 
 #define READ_CHUNK 16384
 
@@ -42,22 +43,26 @@ static int read_all(int fd, size_t max, struct strbuf *sb)
 	}
 }
 
-int file__read(const char *path, size_t max, struct strbuf *sb)
+int file__open_own(const char *path)
 {
-	return file__read_at(AT_FDCWD, path, max, sb);
+	int fd;
+
+	if (broker_client__is_on())
+		return broker_client__open(BROKER_OWN, NULL, path, NULL);
+	do {
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	} while (fd < 0 && errno == EINTR);
+	return fd < 0 ? -errno : fd;
 }
 
-int file__read_at(int dirfd, const char *path, size_t max, struct strbuf *sb)
+/* Takes over fd. */
+static int read_and_close(int fd, size_t max, struct strbuf *sb)
 {
 	size_t len = sb->len;
-	int fd, code;
+	int code;
 
-	/* O_NONBLOCK: opening a FIFO must not block. */
-	do {
-		fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	} while (fd < 0 && errno == EINTR);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	code = read_all(fd, max, sb);
 	close(fd);
 	if (code && sb->data) {
@@ -65,6 +70,22 @@ int file__read_at(int dirfd, const char *path, size_t max, struct strbuf *sb)
 		sb->data[len] = '\0';
 	}
 	return code;
+}
+
+int file__read(const char *path, size_t max, struct strbuf *sb)
+{
+	return read_and_close(file__open_own(path), max, sb);
+}
+
+int file__read_at(int dirfd, const char *path, size_t max, struct strbuf *sb)
+{
+	int fd;
+
+	/* O_NONBLOCK: opening a FIFO must not block. */
+	do {
+		fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	} while (fd < 0 && errno == EINTR);
+	return read_and_close(fd < 0 ? -errno : fd, max, sb);
 }
 
 ssize_t file__pread(int fd, void *to, size_t len, uint64_t offset)

@@ -13,6 +13,12 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+/*
+ * Opens a file of /proc or /sys, or of our own, for reading; without waiting if it is a FIFO. In
+ * the process that makes names the broker does it (broker.h). A descriptor or -errno.
+ */
+int file__open_own(const char *path);
+
 /* Appends a file's content, at most max bytes (-EFBIG: the file is longer). Works on /proc. */
 int file__read(const char *path, size_t max, struct strbuf *sb);
 int file__read_at(int dirfd, const char *path, size_t max, struct strbuf *sb);

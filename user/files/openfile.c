@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "files/apart.h"
+#include "files/broker.h"
 #include "files/file.h"
 #include "files/unread.h"
 
@@ -237,8 +238,11 @@ static int counted(int fd, const char *path)
 
 int openfile__link(const char *path, struct stat *st)
 {
-	int handle = open(path, O_PATH | O_CLOEXEC);
+	int handle;
 
+	if (broker_client__is_on())
+		return broker_client__open(BROKER_LINK, NULL, path, st);
+	handle = open(path, O_PATH | O_CLOEXEC);
 	return counted(handle < 0 ? -errno : reopen(handle, path, st), path);
 }
 
@@ -257,15 +261,18 @@ static int open_by_name(const char *root, const char *path, uint64_t resolve, st
 
 int openfile__path(const char *path, struct stat *st)
 {
-	return open_by_name(NULL, path, 0, st);
+	return broker_client__is_on() ? broker_client__open(BROKER_PATH, NULL, path, st)
+				      : open_by_name(NULL, path, 0, st);
 }
 
 int openfile__in_root(const char *root, const char *path, struct stat *st)
 {
-	return open_by_name(root, path, 0, st);
+	return broker_client__is_on() ? broker_client__open(BROKER_IN_ROOT, root, path, st)
+				      : open_by_name(root, path, 0, st);
 }
 
 int openfile__in_root_no_links(const char *root, const char *path, struct stat *st)
 {
-	return open_by_name(root, path, RESOLVE_NO_SYMLINKS, st);
+	return broker_client__is_on() ? broker_client__open(BROKER_IN_ROOT_NO_LINKS, root, path, st)
+				      : open_by_name(root, path, RESOLVE_NO_SYMLINKS, st);
 }

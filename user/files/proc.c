@@ -16,6 +16,8 @@
 
 #include "base/clock.h"
 #include "files/apart.h"
+#include "files/broker.h"
+#include "files/broker_request.h"
 #include "files/bucket.h"
 #include "files/file.h"
 #include "files/unread.h"
@@ -107,11 +109,11 @@ int lines__read(int fd, uint64_t *off, struct lines_limit limit, lines_fn fn, vo
 
 int lines__read_path(const char *path, struct lines_limit limit, lines_fn fn, void *ctx)
 {
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), ret;
+	int fd = file__open_own(path), ret;
 	uint64_t off = 0;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	ret = lines__read(fd, &off, limit, fn, ctx, NULL);
 	close(fd);
 	return ret;
@@ -171,13 +173,13 @@ static uint64_t maps_ns(void)
 
 int maps_file__read(const char *path, lines_fn fn, void *ctx)
 {
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), ret;
+	int fd = file__open_own(path), ret;
 	uint64_t begin_ns = clock__thread_ns(), off = 0;
 	struct lines_limit limit = { MAPS_BYTES_MAX, begin_ns + maps_ns() };
 	bool cut = false;
 
 	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
+		return fd == -ENOENT ? -ESRCH : fd;
 	ret = lines__read(fd, &off, limit, fn, ctx, &cut);
 	close(fd);
 	if (!ret && cut)
@@ -291,6 +293,16 @@ static bool has_ended(const char *proc, uint32_t tid)
 	return ended;
 }
 
+bool proc__has_thread(const char *proc, uint32_t pid, uint32_t tid)
+{
+	char path[PATH_MAX];
+
+	if (broker_client__is_on())
+		return broker_client__ask(BROKER_HAS_TID, pid, tid, NULL) > 0;
+	snprintf(path, sizeof(path), "%s/%u/task/%u", proc, pid, tid);
+	return !access(path, F_OK);
+}
+
 bool proc__exists(uint32_t pid)
 {
 	return !kill(pid, 0) || errno != ESRCH;
@@ -301,8 +313,13 @@ uint32_t live_tid__thread(const char *proc, uint32_t pid)
 	uint32_t ret = pid;
 	char path[PATH_MAX];
 	struct dirent *entry;
+	int64_t told;
 	DIR *dir;
 
+	if (broker_client__is_on()) {
+		told = broker_client__ask(BROKER_LIVE_TID, pid, 0, NULL);
+		return told > 0 ? (uint32_t)told : pid;
+	}
 	if (!has_ended(proc, pid))
 		return pid;
 	snprintf(path, sizeof(path), "%s/%u/task", proc, pid);
@@ -347,8 +364,14 @@ uint32_t ns_tid__find(const char *proc, uint32_t pid, uint32_t ns_tid, unsigned 
 	char path[PATH_MAX];
 	struct dirent *entry;
 	uint32_t ret = 0;
+	int64_t told;
 	bool nested;
 	DIR *dir;
+
+	if (broker_client__is_on()) {
+		told = broker_client__ask(BROKER_NS_TID, pid, ns_tid, NULL);
+		return told > 0 ? (uint32_t)told : 0;
+	}
 
 	snprintf(path, sizeof(path), "%s/%u/task", proc, pid);
 	dir = opendir(path);
@@ -389,6 +412,14 @@ static int check_present(const char *proc, uint32_t pid, uint64_t page)
 	return entry & PRESENT ? 0 : -ENODATA;
 }
 
+/* Reads exactly len bytes, at most what one answer can have. */
+static int read_by_broker(uint32_t pid, uint64_t addr, void *buf, size_t len)
+{
+	ssize_t n = broker_client__read(BROKER_PAGES, pid, -1, addr, buf, len);
+
+	return n < 0 ? (int)n : n == (ssize_t)len ? 0 : -EFAULT;
+}
+
 int memory__read(const char *proc, uint32_t pid, uint64_t addr, void *buf, size_t len)
 {
 	uint64_t page_sz = sysconf(_SC_PAGESIZE);
@@ -397,6 +428,8 @@ int memory__read(const char *proc, uint32_t pid, uint64_t addr, void *buf, size_
 
 	if (!len || addr > INT64_MAX || addr / page_sz != (addr + len - 1) / page_sz)
 		return -EINVAL;
+	if (broker_client__is_on())
+		return read_by_broker(pid, addr, buf, len);
 	res = check_present(proc, pid, addr / page_sz);
 	if (res)
 		return res;
@@ -416,6 +449,8 @@ int memory__read_across(const char *proc, uint32_t pid, uint64_t addr, void *buf
 
 	if (addr > INT64_MAX || len > INT64_MAX - addr)
 		return -EINVAL;
+	if (broker_client__is_on() && len <= BROKER_DATA_MAX)
+		return len ? read_by_broker(pid, addr, buf, len) : 0;
 	while (!res && done < len) {
 		size_t left = page_sz - (addr + done) % page_sz;
 		size_t piece = len - done < left ? len - done : left;

@@ -27,29 +27,50 @@ static const char *const texts[UNREAD_CNT] = {
 		"code are missing; restart the program",
 	[UNREAD_NO_FD] = "not read, because no descriptor was free: names and lines are missing; "
 			 "raise the hard limit of open files, such as by `ulimit -Hn 4096`",
+	[UNREAD_FATAL] = "not read any more, because the process that makes names ended twice "
+			 "while it read it: its names are missing; please report this file",
 };
 
 static struct {
 	pthread_mutex_t lock;
 	uint64_t cnt; /* also read without the lock, like `pending` */
 	unsigned pending;
+	uint64_t of_reason[UNREAD_CNT]; /* since unread__take */
 	bool seen[UNREAD_CNT], told[UNREAD_CNT];
 	char first[UNREAD_CNT][OBJECT_SZ];
 } unread = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static _Thread_local uint64_t own_cnt;
 
-void unread__add(enum unread reason, const char *object)
+void unread__add_cnt(enum unread reason, const char *object, uint64_t cnt)
 {
-	own_cnt++;
-	__atomic_fetch_add(&unread.cnt, 1, __ATOMIC_RELAXED);
+	own_cnt += cnt;
+	__atomic_fetch_add(&unread.cnt, cnt, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&unread.lock);
+	unread.of_reason[reason] += cnt;
 	if (!unread.seen[reason]) {
 		snprintf(unread.first[reason], OBJECT_SZ, "%s", object);
 		unread.seen[reason] = true;
 		__atomic_fetch_add(&unread.pending, 1, __ATOMIC_RELAXED);
 	}
 	pthread_mutex_unlock(&unread.lock);
+}
+
+void unread__add(enum unread reason, const char *object)
+{
+	unread__add_cnt(reason, object, 1);
+}
+
+uint64_t unread__take(enum unread reason, const char **ret_object)
+{
+	uint64_t cnt;
+
+	pthread_mutex_lock(&unread.lock);
+	cnt = unread.of_reason[reason];
+	unread.of_reason[reason] = 0;
+	pthread_mutex_unlock(&unread.lock);
+	*ret_object = unread.first[reason];
+	return cnt;
 }
 
 uint64_t unread__cnt(void)

@@ -18,11 +18,21 @@ enum unread {
 	UNREAD_FETCH,	 /* a debug file of a server: too large, too slow, or too many (fetch.h) */
 	UNREAD_JIT,	 /* the rest of a perf map or jitdump: too large, or invalid */
 	UNREAD_NO_FD,	 /* a file for which no descriptor was free */
+	UNREAD_FATAL,	 /* a file that ended the process that makes names, twice (user/name) */
 	UNREAD_CNT
 };
 
 /* Counts one reading. object: what the message names; copied, cut after 255 bytes. */
 void unread__add(enum unread reason, const char *object);
+
+/* The same, for several readings at once. */
+void unread__add_cnt(enum unread reason, const char *object, uint64_t cnt);
+
+/*
+ * For a process that reports elsewhere: readings of a reason since the last call, and the first
+ * object of all (valid until the next call). 0: none.
+ */
+uint64_t unread__take(enum unread reason, const char **ret_object);
 
 /* How often unread__add was called: by all threads, and by the calling thread. */
 uint64_t unread__cnt(void);
