@@ -61,7 +61,7 @@ static void test_files(void)
 	if (catalogue__open(NULL, 0, &cat, NULL))
 		return;
 	for (size_t i = 0; i < LEN(files); i++) {
-		struct catalogue_file file = { files[i].path, files[i].is_exe, NULL };
+		struct catalogue_file file = { .path = files[i].path, .is_exe = files[i].is_exe };
 		size_t cnt = catalogue__rows_of_file(cat, &file, rows, LEN(rows));
 		bool probes = false;
 

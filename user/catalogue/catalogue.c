@@ -132,14 +132,20 @@ const struct catalogue_mark *catalogue__mark(const struct catalogue *cat, size_t
 
 enum match { NO_MATCH, MATCH_ANY, MATCH_NAMED };
 
+static bool has_section(const struct catalogue_file *file, const char *section)
+{
+	if (file->has_section)
+		return file->has_section(file->ctx, section);
+	return file->elf && elffunc__has_section(file->elf, section);
+}
+
 static enum match match_library(const struct catalogue_library *library,
 				const struct catalogue_file *file)
 {
 	if (library->is_exe && !file->is_exe)
 		return NO_MATCH;
 	if (library->is_section)
-		return file->elf && elffunc__has_section(file->elf, library->glob) ? MATCH_NAMED
-										   : NO_MATCH;
+		return has_section(file, library->glob) ? MATCH_NAMED : NO_MATCH;
 	if (!strcmp(library->glob, "*"))
 		return MATCH_ANY;
 	return fnmatch(library->glob, text__base_name(file->path), 0) ? NO_MATCH : MATCH_NAMED;

@@ -142,7 +142,10 @@ struct elffunc;
 struct catalogue_file {
 	const char *path;	   /* as in maps; only the part after the last '/' counts */
 	bool is_exe;		   /* the process's own program */
-	const struct elffunc *elf; /* NULL: not opened; then no section: pattern matches */
+	const struct elffunc *elf; /* NULL: not opened */
+	/* Instead of elf. NULL: no section: pattern matches. */
+	bool (*has_section)(const void *ctx, const char *section);
+	const void *ctx;
 };
 
 /*

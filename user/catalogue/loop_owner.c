@@ -3,15 +3,11 @@
 #include "catalogue/loop_owner.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/hash.h"
 #include "catalogue/wait_note.h"
-#include "files/file.h"
-#include "symbol/elf/elffunc.h"
 #include "symbol/interpreters/runtime.h"
 
 #define THREAD_MAX 8192 /* the oldest entry is dropped */
@@ -123,16 +119,15 @@ const struct jank_rec_wait *loop_owner__recorded(const struct loop_owner *owners
 size_t loop_owner__addresses(const struct loop_owner *owners, const struct wait_note *note,
 			     uint64_t *ret)
 {
-	const struct code_opts exact = { .exact = true }, back = {};
+	const struct code_opts exact = { .exact = true };
 	uint32_t pid = note->rec.hdr.tgid;
 	const struct code_of of = { owners->sym, pid };
 	uint64_t words[OWNER_ADDRESS_MAX * 4];
 	struct frame frame;
-	size_t cnt = 0, kept = 0;
+	size_t kept = 0;
+	size_t cnt = symbolizer__keep_code(owners->sym, pid, note->words, note->cnt, words,
+					   sizeof(words) / sizeof(*words));
 
-	for (size_t i = 0; i < note->cnt && cnt < sizeof(words) / sizeof(*words); i++)
-		if (symbolizer__code(owners->sym, pid, note->words[i], back, &frame))
-			words[cnt++] = note->words[i];
 	cnt = return_addresses__keep(&of, words, cnt);
 	if (symbolizer__code(owners->sym, pid, note->rec.ip, exact, &frame))
 		ret[kept++] = note->rec.ip;
@@ -205,12 +200,32 @@ static bool wants_function(const struct loop_owner *owners, const struct catalog
 	return false;
 }
 
+/* A program whose sections decide, because some rows match by ELF section. */
+struct program_of {
+	struct symbolizer *sym;
+	uint32_t pid;
+};
+
+static bool has_section(const void *ctx, const char *section)
+{
+	const struct program_of *of = ctx;
+
+	return symbolizer__has_section(of->sym, of->pid, section);
+}
+
+/* Lets the catalogue ask for sections of the program's file. */
+static void look_into(struct catalogue_file *file, const struct program_of *program)
+{
+	file->has_section = has_section;
+	file->ctx = program;
+}
+
 /* Frames to name: none, those that a row needs, or all. */
 enum naming { NAME_NONE, NAME_NEEDED, NAME_ALL };
 
 /* Sets the thread's frames. Skips frames in files that are no longer mapped. */
 static size_t set_frames(struct loop_owner *owners, const struct thread *thread,
-			 const struct elffunc *exe_elf, enum naming naming,
+			 const struct program_of *program, enum naming naming,
 			 struct catalogue_frame *ret)
 {
 	size_t cnt = 0;
@@ -225,7 +240,8 @@ static size_t set_frames(struct loop_owner *owners, const struct thread *thread,
 			continue;
 		*file = (struct catalogue_file){ .path = frame.module };
 		file->is_exe = thread->exe && !strcmp(thread->exe, file->path);
-		file->elf = file->is_exe ? exe_elf : NULL;
+		if (file->is_exe && naming != NAME_NONE)
+			look_into(file, program);
 		opts.named = naming == NAME_ALL ||
 			     (naming == NAME_NEEDED && wants_function(owners, file));
 		if (opts.named)
@@ -234,17 +250,6 @@ static size_t set_frames(struct loop_owner *owners, const struct thread *thread,
 		ret[cnt++].function = opts.named ? frame.function : NULL;
 	}
 	return cnt;
-}
-
-/* Opens the program, because some rows match by ELF section. */
-static bool open_exe(uint32_t pid, struct elffunc *ret)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
-	fd = openfile__link(path, NULL);
-	return fd >= 0 && !elffunc__open(fd, ret);
 }
 
 const struct catalogue_row *loop_owner__program_row(const struct loop_owner *owners, uint32_t pid)
@@ -293,16 +298,13 @@ static const struct catalogue_row *row_by_process(const struct loop_owner *owner
 
 int loop_owner__program(struct loop_owner *owners, uint32_t pid)
 {
+	const struct program_of of = { owners->sym, pid };
 	struct catalogue_file file = { .path = "", .is_exe = true };
-	const struct catalogue_row *row = NULL;
+	const struct catalogue_row *row;
 	struct program *program;
-	struct elffunc elf;
 
-	if (open_exe(pid, &elf)) {
-		file.elf = &elf;
-		row = catalogue__row_of_program(owners->cat, &file);
-		elffunc__close(&elf);
-	}
+	look_into(&file, &of);
+	row = catalogue__row_of_program(owners->cat, &file);
 	HASH_FIND(hh, owners->programs, &pid, sizeof(pid), program);
 	if (program)
 		drop_program(owners, program);
@@ -320,9 +322,8 @@ int loop_owner__program(struct loop_owner *owners, uint32_t pid)
 static size_t resolve(struct loop_owner *owners, struct thread *thread, enum naming naming,
 		      struct catalogue_frame *frames)
 {
-	struct elffunc elf;
-	bool open = naming != NAME_NONE && open_exe(thread->rec.hdr.tgid, &elf);
-	size_t cnt = set_frames(owners, thread, open ? &elf : NULL, naming, frames);
+	const struct program_of program = { owners->sym, thread->rec.hdr.tgid };
+	size_t cnt = set_frames(owners, thread, &program, naming, frames);
 	const struct catalogue_row *before = thread->row;
 
 	thread->row = thread->rec.loop == JANK_LOOP_PARK
@@ -339,8 +340,6 @@ static size_t resolve(struct loop_owner *owners, struct thread *thread, enum nam
 	if ((!thread->resolved && naming != NAME_NONE) || (thread->row && thread->row != before))
 		remember_name(owners, thread);
 	thread->resolved = true;
-	if (open)
-		elffunc__close(&elf);
 	return cnt;
 }
 

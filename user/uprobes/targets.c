@@ -145,7 +145,9 @@ static int search_functions(struct search *search)
 static int search_marks(struct search *search, bool is_exe)
 {
 	const struct catalogue *cat = search->wants->catalogue;
-	const struct catalogue_file file = { search->lib->path, is_exe, &search->elf };
+	const struct catalogue_file file = { .path = search->lib->path,
+					     .is_exe = is_exe,
+					     .elf = &search->elf };
 	struct mark_site *found;
 	size_t cnt;
 	int err = mark_sites__find(cat, &file, &found, &cnt);

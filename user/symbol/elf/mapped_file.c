@@ -46,6 +46,13 @@ static int open_name(const char *proc, uint32_t pid, const struct mapped *mapped
 	return fd;
 }
 
+void mapped_file__link(const char *proc, uint32_t pid, const struct mapped *mapped, char *ret,
+		       size_t size)
+{
+	snprintf(ret, size, "%s/%u/map_files/%llx-%llx", proc, pid,
+		 (unsigned long long)mapped->start, (unsigned long long)mapped->end);
+}
+
 /*
  * map_files opens what is mapped there now, wherever its name went. That may be another file than
  * before, or may have another inode than in maps (overlayfs).
@@ -57,8 +64,7 @@ int mapped_file__open(const char *proc, uint32_t pid, const struct mapped *mappe
 	struct stat named;
 	int fd, by_name;
 
-	snprintf(path, sizeof(path), "%s/%u/map_files/%llx-%llx", proc, pid,
-		 (unsigned long long)mapped->start, (unsigned long long)mapped->end);
+	mapped_file__link(proc, pid, mapped, path, sizeof(path));
 	fd = openfile__link(path, st);
 	if (name[0] != '/' || fd == -EWOULDBLOCK || (fd >= 0 && mapped_file__is(mapped, st)))
 		return fd;

@@ -13,6 +13,10 @@
  */
 int mapped_file__open(const char *proc, uint32_t pid, const struct mapped *mapped, struct stat *st);
 
+/* The path by which that function looks first: a link to what is mapped there now. */
+void mapped_file__link(const char *proc, uint32_t pid, const struct mapped *mapped, char *ret,
+		       size_t size);
+
 /*
  * Whether the file has the device and inode that maps shows. On some file systems (overlayfs) they
  * never match.

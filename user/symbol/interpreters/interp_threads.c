@@ -3,8 +3,6 @@
  * An interpreter's threads: the list of their states, and what they wait in. Each state has the
  * thread id in the PID namespace of the process, which in a container differs from ours.
  */
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,15 +28,11 @@ struct list {
 /* Returns the thread's id in our PID namespace; 0: the process has no such thread. */
 static uint32_t number_outside(const struct list *list, uint64_t native_id)
 {
-	char path[PATH_MAX];
-
 	if (native_id > UINT32_MAX)
 		return 0;
 	if (list->process->nspid != list->process->pid)
 		return ns_tid__find(list->env->proc, list->process->pid, native_id, TASKS_MAX);
-	snprintf(path, sizeof(path), "%s/%u/task/%u", list->env->proc, list->process->pid,
-		 (uint32_t)native_id);
-	return access(path, F_OK) ? 0 : native_id;
+	return proc__has_thread(list->env->proc, list->process->pid, native_id) ? native_id : 0;
 }
 
 /* Adds a thread; ignores an unknown thread id. Returns false when the list is full. */
@@ -302,14 +296,19 @@ uint64_t symbolizer__script_newest(struct symbolizer *sym, uint32_t pid)
 {
 	struct process *process = symbolizer__find(sym, pid);
 
+	if (sym->remote)
+		return sym->remote->script_newest(sym->remote_ctx, pid);
 	return process ? interp__newest(&sym->env, process) : 0;
 }
 
 size_t symbolizer__script_threads(struct symbolizer *sym, uint32_t pid, struct interp_thread *ret,
 				  size_t max)
 {
-	struct process *process = symbolizer__known(sym, pid);
+	struct process *process;
 
+	if (sym->remote)
+		return sym->remote->script_threads(sym->remote_ctx, pid, ret, max);
+	process = symbolizer__known(sym, pid);
 	return process ? interp__threads(&sym->env, process, ret, max) : 0;
 }
 
@@ -317,7 +316,10 @@ bool symbolizer__script_wait(struct symbolizer *sym, uint32_t pid,
 			     const struct jank_script_frame *frames, uint32_t cnt,
 			     struct script_wait *ret)
 {
-	struct process *process = symbolizer__known(sym, pid);
+	struct process *process;
 
+	if (sym->remote)
+		return sym->remote->script_wait(sym->remote_ctx, pid, frames, cnt, ret);
+	process = symbolizer__known(sym, pid);
 	return process && interp__wait(&sym->env, process, frames, cnt, ret);
 }

@@ -16,6 +16,7 @@
 
 #include "base/hash.h"
 #include "base/thread.h"
+#include "files/broker.h"
 #include "files/unread.h"
 #include "symbol/elf/elf.h"
 
@@ -182,8 +183,8 @@ struct fetch *fetch__new(struct err *err)
 	const char *urls = getenv(DEBUGINFOD_URLS_ENV_VAR);
 	struct fetch *ret = urls && urls[strspn(urls, " ")] ? calloc(1, sizeof(*ret)) : NULL;
 
-	if (!ret)
-		return NULL;
+	if (!ret || broker_client__is_on())
+		return ret;
 	if (!load_library(err)) {
 		free(ret);
 		return NULL;
@@ -203,6 +204,10 @@ void fetch__free(struct fetch *fetch)
 
 	if (!fetch)
 		return;
+	if (broker_client__is_on()) {
+		free(fetch);
+		return;
+	}
 	pthread_mutex_lock(&fetch->lock);
 	fetch->stop = true;
 	pthread_cond_signal(&fetch->more);
@@ -289,6 +294,10 @@ void fetch__want(struct fetch *fetch, const char *build_id, struct fetch_asker a
 
 	if (!fetch || !len || len >= BUILD_ID_HEX_SZ)
 		return;
+	if (broker_client__is_on()) {
+		broker_client__ask(BROKER_FETCH_WANT, asker.pid, 0, build_id);
+		return;
+	}
 	pthread_mutex_lock(&fetch->lock);
 	if (!find(fetch, build_id) && start(fetch)) {
 		refused = !admit(fetch, asker);
@@ -307,6 +316,10 @@ int fetch__open(struct fetch *fetch, const char *build_id)
 
 	if (!fetch)
 		return -1;
+	if (broker_client__is_on()) {
+		ret = (int)broker_client__ask(BROKER_FETCH_OPEN, 0, 0, build_id);
+		return ret < 0 ? -1 : ret;
+	}
 	pthread_mutex_lock(&fetch->lock);
 	wanted = find(fetch, build_id);
 	if (wanted && wanted->fd >= 0)
@@ -321,6 +334,8 @@ unsigned fetch__cnt(struct fetch *fetch)
 
 	if (!fetch)
 		return 0;
+	if (broker_client__is_on())
+		return (unsigned)broker_client__ask(BROKER_FETCH_CNT, 0, 0, NULL);
 	pthread_mutex_lock(&fetch->lock);
 	ret = fetch->cnt;
 	pthread_mutex_unlock(&fetch->lock);

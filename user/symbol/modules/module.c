@@ -11,8 +11,24 @@
 #include <unistd.h>
 
 #include "files/apart.h"
+#include "symbol/names/proc_maps.h"
 
 /* Functions shared by the files of the modules. */
+
+static struct module_mark *mark_in;
+
+void modules__mark_in(struct module_mark *mark)
+{
+	mark_in = mark;
+}
+
+void modules__mark(const struct mapped *mapped)
+{
+	if (!mark_in)
+		return;
+	mark_in->dev = mapped ? mapped->dev : 0;
+	mark_in->inode = mapped ? mapped->inode : 0;
+}
 
 /* --- module.c: the descriptor of a file that is not read yet */
 

@@ -65,6 +65,19 @@ bool module_id__is_shared(const struct module_id *id); /* has a digest */
 size_t module_ids__bytes(const struct module_ids *ids);
 void module_ids__free(struct module_ids *ids); /* leaves it empty */
 
+/* --- the file that is being read, for a process that may be killed by it (user/name) */
+
+/* In memory that another process sees; 0: none. */
+struct module_mark {
+	_Atomic uint64_t dev, inode;
+};
+
+void modules__mark_in(struct module_mark *mark);
+
+/* Notes the file that is read from now on; NULL: none. Cheap. */
+struct mapped;
+void modules__mark(const struct mapped *mapped);
+
 /* --- the modules */
 
 #define MODULE_TABS_MAX 4

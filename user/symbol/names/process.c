@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "files/broker.h"
 #include "files/file.h"
 #include "files/proc.h"
 #include "files/zip.h"
@@ -145,10 +146,25 @@ static bool is_still(const struct mapped *old, const struct mapped *mapped)
 	return old && old->module && (mapped->kind != MAPPED_VDSO || old->start == mapped->start);
 }
 
+/* From this file on: in the process that makes names, the broker opens several at once. */
+static void open_ahead(struct process_env *env, const struct process *process,
+		       const struct mapped *from)
+{
+	char links[BROKER_AHEAD_MAX][BROKER_AHEAD_PATH];
+	size_t cnt = 0;
+
+	for (; from && cnt < BROKER_AHEAD_MAX; from = from->hh.next)
+		if (from->kind == MAPPED_FILE && !from->is_archive &&
+		    !is_still(proc_maps__same(&process->maps, from), from))
+			mapped_file__link(env->proc, process->living, from, links[cnt++],
+					  BROKER_AHEAD_PATH);
+	broker_client__open_ahead(BROKER_LINK, (const char(*)[BROKER_AHEAD_PATH])links, cnt);
+}
+
 static void find_modules(struct process_env *env, struct process *process, struct proc_maps *maps)
 {
 	struct mapped *mapped, *old;
-	size_t opened = 0;
+	size_t opened = 0, files = 0;
 
 	for (mapped = maps->mapped; mapped; mapped = mapped->hh.next) {
 		old = proc_maps__same(&process->maps, mapped);
@@ -156,9 +172,13 @@ static void find_modules(struct process_env *env, struct process *process, struc
 			mapped->module = old->module;
 			mapped->module->refs++;
 		} else if (!mapped->is_archive && opened++ < OPEN_MAX_CNT) {
+			if (mapped->kind == MAPPED_FILE && !(files++ % BROKER_AHEAD_MAX))
+				open_ahead(env, process, mapped);
 			mapped->module = find_module(env, process->living, mapped);
 		}
 	}
+	if (files)
+		broker_client__open_ahead(BROKER_LINK, NULL, 0);
 }
 
 /* Use the mapped file, not a file of the same name: the content is trusted as the process's own. */
@@ -201,6 +221,17 @@ static void forget_names(struct process *process)
 	process->calls = NULL;
 }
 
+/* The files that a reading begins with. */
+static void open_own_ahead(const struct process_env *env, uint32_t pid)
+{
+	static const char *const names[] = { "stat", "maps", "status" };
+	char paths[3][BROKER_AHEAD_PATH];
+
+	for (size_t i = 0; i < 3; i++)
+		snprintf(paths[i], BROKER_AHEAD_PATH, "%s/%u/%s", env->proc, pid, names[i]);
+	broker_client__open_ahead(BROKER_OWN, (const char(*)[BROKER_AHEAD_PATH])paths, 3);
+}
+
 int process__refresh(struct process_env *env, struct process *process, bool must_be_same)
 {
 	uint64_t begin = clock__mono_ns(), at_ns = process->maps.at_ns, start_time, end;
@@ -208,6 +239,7 @@ int process__refresh(struct process_env *env, struct process *process, bool must
 	struct proc_maps maps = { 0 };
 	int ret;
 
+	open_own_ahead(env, process->pid);
 	start_time = read_start_time(env->proc, process->pid);
 	process->living = live_tid__thread(env->proc, process->pid);
 	snprintf(path, sizeof(path), "%s/%u/maps", env->proc, process->living);

@@ -309,6 +309,7 @@ void resolve__user(const struct resolver *rs, struct process *process, const str
 	const struct module *module;
 	const char *function;
 
+	modules__mark(region->mapped);
 	name_user(rs, process, region, addr, exact, entry);
 	module = region->mapped->module;
 	function = entry->function;

@@ -3,9 +3,14 @@
 #include "symbol/names/symbolize.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "files/file.h"
+#include "symbol/elf/elffunc.h"
 #include "symbol/modules/fetch.h"
 #include "symbol/names/symbolize_parts.h"
 
@@ -33,12 +38,27 @@ int symbolizer__new(const struct symbolizer_opts *opts, struct symbolizer **ret,
 	return 0;
 }
 
+struct symbolizer *symbolizer__new_remote(const struct symbolizer_ops *ops, void *ctx)
+{
+	struct symbolizer *sym = calloc(1, sizeof(*sym));
+
+	if (sym) {
+		sym->remote = ops;
+		sym->remote_ctx = ctx;
+	}
+	return sym;
+}
+
 void symbolizer__free(struct symbolizer *sym)
 {
 	struct process *process, *next;
 
 	if (!sym)
 		return;
+	if (sym->remote) {
+		free(sym);
+		return;
+	}
 	HASH_ITER (hh, sym->processes, process, next) {
 		HASH_DEL(sym->processes, process);
 		process__free(&sym->env, process);
@@ -78,6 +98,8 @@ int symbolizer__process(struct symbolizer *sym, uint32_t pid, struct err *err)
 	bool known = process;
 	int ret;
 
+	if (sym->remote)
+		return sym->remote->process(sym->remote_ctx, pid, err);
 	if (!known)
 		process = add_process(sym, pid);
 	if (!process)
@@ -98,23 +120,39 @@ void symbolizer__mapped(struct symbolizer *sym, uint32_t pid, const struct mappi
 {
 	struct process *process = symbolizer__find(sym, pid);
 
+	if (sym->remote) {
+		sym->remote->mapped(sym->remote_ctx, pid, mapping);
+		return;
+	}
 	if (process) /* otherwise its mappings are read when it is first seen */
 		process__mapped(&sym->env, process, mapping);
 }
 
+void symbolizer__flush(struct symbolizer *sym)
+{
+	if (sym->remote)
+		sym->remote->flush(sym->remote_ctx);
+}
+
 const char *symbolizer__leased(const struct symbolizer *sym, uint64_t *ret_cnt)
 {
+	if (sym->remote)
+		return sym->remote->leased(sym->remote_ctx, ret_cnt);
 	*ret_cnt = sym->env.leased_cnt;
 	return sym->env.leased;
 }
 
 uint64_t symbolizer__cut_cnt(const struct symbolizer *sym)
 {
+	if (sym->remote)
+		return sym->remote->cut_cnt(sym->remote_ctx);
 	return sym->cut_cnt;
 }
 
 bool symbolizer__knows(const struct symbolizer *sym, uint32_t pid)
 {
+	if (sym->remote)
+		return sym->remote->knows(sym->remote_ctx, pid);
 	return symbolizer__find(sym, pid);
 }
 
@@ -122,6 +160,10 @@ void symbolizer__process_gone(struct symbolizer *sym, uint32_t pid)
 {
 	struct process *process = symbolizer__find(sym, pid);
 
+	if (sym->remote) {
+		sym->remote->process_gone(sym->remote_ctx, pid);
+		return;
+	}
 	if (process) {
 		HASH_DEL(sym->processes, process);
 		process__free(&sym->env, process);
@@ -134,6 +176,24 @@ struct process *symbolizer__known(struct symbolizer *sym, uint32_t pid)
 
 	if (!ret && !symbolizer__process(sym, pid, NULL))
 		ret = symbolizer__find(sym, pid);
+	return ret;
+}
+
+bool symbolizer__has_section(struct symbolizer *sym, uint32_t pid, const char *section)
+{
+	char path[PATH_MAX];
+	struct elffunc elf;
+	bool ret;
+	int fd;
+
+	if (sym->remote)
+		return sym->remote->has_section(sym->remote_ctx, pid, section);
+	snprintf(path, sizeof(path), "%s/%" PRIu32 "/exe", sym->env.proc, pid);
+	fd = openfile__link(path, NULL);
+	if (fd < 0 || elffunc__open(fd, &elf))
+		return false;
+	ret = elffunc__has_section(&elf, section);
+	elffunc__close(&elf);
 	return ret;
 }
 
@@ -163,6 +223,10 @@ void symbolizer__trim(struct symbolizer *sym)
 	struct process *process;
 	size_t besides;
 
+	if (sym->remote) {
+		sym->remote->trim(sym->remote_ctx);
+		return;
+	}
 	if (!is_full(sym))
 		return;
 	modules__bound_dwarf(&sym->env.modules, NULL, sym->max_cache_bytes / 2);

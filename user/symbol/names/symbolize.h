@@ -24,6 +24,16 @@ struct symbolizer_opts {
 };
 
 int symbolizer__new(const struct symbolizer_opts *opts, struct symbolizer **ret, struct err *err);
+
+struct symbolizer_ops;
+
+/*
+ * A symbolizer that does nothing itself: each function below calls the function of that name in ops
+ * with ctx, which stays the caller's (user/name does the work in another process). NULL: out of
+ * memory.
+ */
+struct symbolizer *symbolizer__new_remote(const struct symbolizer_ops *ops, void *ctx);
+
 void symbolizer__free(struct symbolizer *sym); /* accepts NULL */
 
 /*
@@ -46,6 +56,12 @@ struct mapping {
  * still resolve to what was mapped there at that time.
  */
 void symbolizer__mapped(struct symbolizer *sym, uint32_t pid, const struct mapping *mapping);
+
+/*
+ * Another process gets several mappings at once, before its next work. Call this when nothing else
+ * follows: their files may be removed soon.
+ */
+void symbolizer__flush(struct symbolizer *sym);
 
 bool symbolizer__knows(const struct symbolizer *sym, uint32_t pid);
 
@@ -103,6 +119,10 @@ bool symbolizer__script_wait(struct symbolizer *sym, uint32_t pid,
  */
 int symbolizer__stack(struct symbolizer *sym, uint32_t pid, struct stack *stack);
 
+/* The same for several stacks, at once if another process does the work. */
+int symbolizer__stacks(struct symbolizer *sym, uint32_t pid, struct stack *const *stacks,
+		       size_t cnt);
+
 /*
  * Resolves an address that a variable of the process holds: a function, or the C++ class with its
  * vtable there. Fills ret like a frame of a stack; function is NULL without a name. Returns 0 or
@@ -123,6 +143,16 @@ bool symbolizer__code(struct symbolizer *sym, uint32_t pid, uint64_t addr, struc
 		      struct frame *ret);
 
 /*
+ * Keeps those words that symbolizer__code takes for return addresses, at most max, in their order.
+ * Returns their number.
+ */
+size_t symbolizer__keep_code(struct symbolizer *sym, uint32_t pid, const uint64_t *words,
+			     size_t cnt, uint64_t *ret, size_t max);
+
+/* Whether the process's program is an ELF file with a section of this name. */
+bool symbolizer__has_section(struct symbolizer *sym, uint32_t pid, const char *section);
+
+/*
  * Reads code of a known process from the file mapped at an address, not from its memory. Returns 0,
  * -ENODATA: no file's code is there, or -errno of the read.
  */
@@ -134,5 +164,35 @@ int symbolizer__code_bytes(struct symbolizer *sym, uint32_t pid, uint64_t addr, 
  * blocks only.
  */
 void symbolizer__trim(struct symbolizer *sym);
+
+struct copy_event;
+struct unwound;
+
+/* The functions above, and symbolizer__unwind (unwind.h). */
+struct symbolizer_ops {
+	int (*process)(void *ctx, uint32_t pid, struct err *err);
+	void (*mapped)(void *ctx, uint32_t pid, const struct mapping *mapping);
+	void (*flush)(void *ctx);
+	bool (*knows)(void *ctx, uint32_t pid);
+	const char *(*leased)(void *ctx, uint64_t *ret_cnt);
+	uint64_t (*cut_cnt)(void *ctx);
+	void (*process_gone)(void *ctx, uint32_t pid);
+	size_t (*script_threads)(void *ctx, uint32_t pid, struct interp_thread *ret, size_t max);
+	uint64_t (*script_newest)(void *ctx, uint32_t pid);
+	bool (*script_wait)(void *ctx, uint32_t pid, const struct jank_script_frame *frames,
+			    uint32_t cnt, struct script_wait *ret);
+	int (*stacks)(void *ctx, uint32_t pid, struct stack *const *stacks, size_t cnt);
+	int (*function)(void *ctx, uint32_t pid, uint64_t addr, struct frame *ret);
+	int (*class)(void *ctx, uint32_t pid, uint64_t vtable, struct frame *ret);
+	bool (*code)(void *ctx, uint32_t pid, uint64_t addr, struct code_opts opts,
+		     struct frame *ret);
+	size_t (*keep_code)(void *ctx, uint32_t pid, const uint64_t *words, size_t cnt,
+			    uint64_t *ret, size_t max);
+	bool (*has_section)(void *ctx, uint32_t pid, const char *section);
+	int (*code_bytes)(void *ctx, uint32_t pid, uint64_t addr, void *buf, size_t len);
+	/* ret has the thread's pc already, which stays where there is no answer. */
+	int (*unwind)(void *ctx, uint32_t pid, const struct copy_event *copy, struct unwound *ret);
+	void (*trim)(void *ctx);
+};
 
 #endif

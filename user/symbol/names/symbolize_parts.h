@@ -8,6 +8,8 @@
 #include "symbol/names/symbolize.h"
 
 struct symbolizer {
+	const struct symbolizer_ops *remote; /* NULL: this symbolizer does the work */
+	void *remote_ctx;
 	char *kallsyms;
 	bool demangle;
 	uint64_t max_cache_bytes;

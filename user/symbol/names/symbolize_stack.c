@@ -226,6 +226,8 @@ int symbolizer__stack(struct symbolizer *sym, uint32_t pid, struct stack *stack)
 	size_t cnt = (size_t)stack->kernel_cnt + stack->user_cnt, cap, i;
 	int res = 0;
 
+	if (sym->remote)
+		return sym->remote->stacks(sym->remote_ctx, pid, &stack, 1);
 	take_fetched(sym);
 	free(stack->frames);
 	stack->frame_cnt = 0;
@@ -248,12 +250,27 @@ int symbolizer__stack(struct symbolizer *sym, uint32_t pid, struct stack *stack)
 	return res ?: interp__add_frames(&sym->env, pass.process, &sym->pool, stack);
 }
 
+int symbolizer__stacks(struct symbolizer *sym, uint32_t pid, struct stack *const *stacks,
+		       size_t cnt)
+{
+	int res = 0;
+
+	if (sym->remote)
+		return sym->remote->stacks(sym->remote_ctx, pid, stacks, cnt);
+	for (size_t i = 0; i < cnt; i++)
+		res = symbolizer__stack(sym, pid, stacks[i]) ?: res;
+	return res;
+}
+
 /* Use the function itself, not those inlined at its beginning. */
 int symbolizer__function(struct symbolizer *sym, uint32_t pid, uint64_t addr, struct frame *ret)
 {
 	struct stack stack = { .addresses = &addr, .user_cnt = 1 };
-	int res = symbolizer__stack(sym, pid, &stack);
+	int res;
 
+	if (sym->remote)
+		return sym->remote->function(sym->remote_ctx, pid, addr, ret);
+	res = symbolizer__stack(sym, pid, &stack);
 	if (!res)
 		*ret = stack.frames[stack.frame_cnt - 1];
 	free(stack.frames);
@@ -287,8 +304,11 @@ static void name_class(struct pass *pass, struct frame *frame)
 
 int symbolizer__class(struct symbolizer *sym, uint32_t pid, uint64_t vtable, struct frame *ret)
 {
-	struct pass pass = { .sym = sym, .process = symbolizer__known(sym, pid) };
+	struct pass pass = { .sym = sym };
 
+	if (sym->remote)
+		return sym->remote->class(sym->remote_ctx, pid, vtable, ret);
+	pass.process = symbolizer__known(sym, pid);
 	*ret = (struct frame){ .address = vtable };
 	if (!pass.process)
 		return 0;
@@ -308,6 +328,8 @@ bool symbolizer__code(struct symbolizer *sym, uint32_t pid, uint64_t addr, struc
 	struct cached entry = {};
 	struct resolver rs;
 
+	if (sym->remote)
+		return sym->remote->code(sym->remote_ctx, pid, addr, opts, ret);
 	region = process ? proc_maps__find(&process->maps, addr - !opts.exact) : NULL;
 	if (!region)
 		return false;
@@ -323,11 +345,27 @@ bool symbolizer__code(struct symbolizer *sym, uint32_t pid, uint64_t addr, struc
 	return true;
 }
 
+size_t symbolizer__keep_code(struct symbolizer *sym, uint32_t pid, const uint64_t *words,
+			     size_t cnt, uint64_t *ret, size_t max)
+{
+	struct frame frame;
+	size_t kept = 0;
+
+	if (sym->remote)
+		return sym->remote->keep_code(sym->remote_ctx, pid, words, cnt, ret, max);
+	for (size_t i = 0; i < cnt && kept < max; i++)
+		if (symbolizer__code(sym, pid, words[i], (struct code_opts){}, &frame))
+			ret[kept++] = words[i];
+	return kept;
+}
+
 int symbolizer__code_bytes(struct symbolizer *sym, uint32_t pid, uint64_t addr, void *buf,
 			   size_t len)
 {
 	struct process *process = symbolizer__find(sym, pid);
 	const struct region *region = process ? proc_maps__find(&process->maps, addr) : NULL;
 
+	if (sym->remote)
+		return sym->remote->code_bytes(sym->remote_ctx, pid, addr, buf, len);
 	return region ? tables__file_code(&sym->env, process, region, addr, buf, len) : -ENODATA;
 }

@@ -82,6 +82,7 @@ const struct cfi_row *tables__row(struct process_env *env, const struct process 
 
 	if (!mapped->module)
 		return NULL;
+	modules__mark(mapped);
 	mapped->module = modules__resolve_all(&env->modules, mapped->module, -1);
 	mapped->module->used = ++env->modules.tick;
 	cfi = mapped->module->cfi ?: open_cfi(env, process, mapped);
@@ -123,6 +124,7 @@ int tables__file_code(struct process_env *env, const struct process *process,
 	if (!mapped->module || addr < region->start || addr > region->end ||
 	    len > region->end - addr)
 		return -ENODATA;
+	modules__mark(mapped);
 	mapped->module = modules__resolve_all(&env->modules, mapped->module, -1);
 	mapped->module->used = ++env->modules.tick;
 	cfi = mapped->module->cfi;

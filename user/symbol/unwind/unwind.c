@@ -177,6 +177,8 @@ int symbolizer__unwind(struct symbolizer *sym, uint32_t pid, const struct copy_e
 	ret->used_sz = 0;
 	ret->end = STACK_END_NO_TABLE;
 	walk__begin(&w, unwind_arch__of(is_32 ? MACHINE_32 : MACHINE_64));
+	if (sym->remote)
+		return sym->remote->unwind(sym->remote_ctx, pid, copy, ret);
 	w.env = &sym->env;
 	w.process = symbolizer__known(sym, pid);
 	if (w.process) {
