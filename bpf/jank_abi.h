@@ -188,8 +188,8 @@ struct jank_conf {
 	__u32 compat_apart; /* sys_enter and sys_exit serve 32-bit programs only */
 	/* select, whose timeout is in microseconds; -1: not on this architecture */
 	__s32 select_nr;
-	__u32 copy_sz; /* initial bytes copied of a user stack; 0: no copies */
-	__u32 pad;
+	__u32 copy_sz;	 /* initial bytes copied of a user stack; 0: no copies */
+	__u32 name_tgid; /* the first jankbpf-name */
 	__u32 uids[JANK_FILTER_MAX];
 	__s32 epoll_nr[JANK_EPOLL_CNT]; /* -1: not on this architecture */
 	__s32 restart_nr[2];		/* restart_syscall, of 64-bit and 32-bit programs */

@@ -63,8 +63,10 @@ static __always_inline struct jank_watch *waker_watch__own(void)
 /* May a dispatch wait for this thread? Not the idle task, kernel threads or jankbpf itself. */
 static __always_inline bool waker_watch__minds(struct task_struct *task)
 {
+	__u32 tgid = KREAD(task, tgid);
+
 	return !(KREAD(task, flags) & PF_KTHREAD) && KREAD(task, pid) &&
-	       (__u32)KREAD(task, tgid) != jank_conf.self_tgid;
+	       tgid != jank_conf.self_tgid && tgid != jank_conf.name_tgid;
 }
 
 #endif

@@ -21,6 +21,7 @@ LAYERS = {
     "files": {"base"},
     "model": {"base"},
     "symbol": {"model", "files", "base"},
+    "name": {"symbol", "model", "files", "base"},
     "verdict": {"model", "base"},
     "intake": {"model", "base"},
     "export": {"model", "files", "base"},
@@ -32,15 +33,15 @@ LAYERS = {
     "uprobes": {"catalogue", "symbol", "procfs", "files", "base"},
     "probes": {"uprobes", "catalogue", "options", "files", "base"},
     "enrich": {"probes", "catalogue", "symbol", "procfs", "intake", "model", "files", "base"},
-    "session": {"deliver", "enrich", "probes", "uprobes", "catalogue", "options", "journal", "export", "intake", "verdict", "symbol",
+    "session": {"deliver", "name", "enrich", "probes", "uprobes", "catalogue", "options", "journal", "export", "intake", "verdict", "symbol",
                 "procfs", "model", "files", "base"},
-    "cli": {"session", "deliver", "probes", "catalogue", "options", "journal", "export", "intake", "symbol", "model", "files", "base"},
+    "cli": {"session", "deliver", "name", "probes", "catalogue", "options", "journal", "export", "intake", "symbol", "model", "files", "base"},
 }
 # A sink knows the record, not the model from which user/export/record makes it. These headers have
 # only data and words.
 SINK_MODEL = {"model/unwatched.h"}
 WIRE = ("bpf/jank_abi.h", "bpf/futex.h")  # of both sides; base may include neither
-TALKERS = ("cli", "session", "deliver", "options", "enrich")  # who may print
+TALKERS = ("cli", "session", "deliver", "name", "options", "enrich")  # who may print
 SKELETON = "jankbpf.skel.h"
 SKELETON_OWNERS = ("user/probes/loader.c", "user/probes/loader_attach.c", "user/probes/loader_open.c")
 
@@ -50,6 +51,7 @@ OPENERS = {
     "user/files/file.c": "/proc, /sys and the user's own files, without waiting",
     "user/files/own_path.c": "directories of our own output",
     "user/files/apart.c": "with O_PATH, by the separate process",
+    "user/files/broker.c": "/proc and /sys, for the process that makes names",
     "user/files/openfile.c": "files that a traced program names, with O_PATH",
     "user/uprobes/mapped_files.c": "with O_PATH; /proc; directories, and handles with O_PATH",
     "user/files/proc.c": "/proc",

@@ -58,14 +58,9 @@ static void check_caps(struct doctor *doc)
 /* Names what a trace keeps after its start. */
 static void doctor__check_kept(struct doctor *doc)
 {
-	const struct privilege_needs all = { .sudo = true, .command = true };
-
 	puts("\nKept by a trace (it drops all other capabilities and sets no_new_privs)");
 	for (size_t i = 0; i < kept_cap_cnt; i++)
-		if (privileges__keeps(&kept_caps[i], &all))
-			doctor__line(doc, VERDICT_OK, kept_caps[i].name, "%s%s%s",
-				     kept_caps[i].reason, kept_caps[i].when ? "; only " : "",
-				     kept_caps[i].when ?: "");
+		doctor__line(doc, VERDICT_OK, kept_caps[i].name, "%s", kept_caps[i].reason);
 }
 
 static void check_namespaces(struct doctor *doc)
@@ -205,14 +200,12 @@ static void check_filesystems(struct doctor *doc)
 static void check_filter(struct doctor *doc)
 {
 	if (syscall_filter__is_available())
-		doctor__line(
-			doc, VERDICT_OK, "seccomp",
-			"the tracer and the process that writes records make listed system calls only");
+		doctor__line(doc, VERDICT_OK, "seccomp",
+			     "the tracer and its processes make listed system calls only");
 	else
 		doctor__line(doc, VERDICT_DEGRADED, "seccomp",
-			     "the tracer and the process that writes records may make all system "
-			     "calls: build with libseccomp-dev, for a kernel with "
-			     "CONFIG_SECCOMP_FILTER");
+			     "the tracer and its processes may make all system calls: build with "
+			     "libseccomp-dev, for a kernel with CONFIG_SECCOMP_FILTER");
 }
 
 static void doctor__check_system(struct doctor *doc)

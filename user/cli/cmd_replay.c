@@ -291,17 +291,25 @@ static void set_judge(struct replay *r)
 	}
 }
 
-static int name(void *ctx, uint32_t pid, struct stack *stack)
+static int name_one(struct replay *r, uint32_t pid, struct stack *stack)
 {
-	struct replay *r = ctx;
 	int res = answers__name(r->answers, pid, stack);
 
 	return res || !r->offline.offline ? res : offline_names__fill(&r->offline, stack);
 }
 
+static int name(void *ctx, uint32_t pid, struct stack *const *stacks, size_t cnt)
+{
+	int res = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		res = name_one(ctx, pid, stacks[i]) ?: res;
+	return res;
+}
+
 static int name_untraced(void *ctx, uint32_t pid, uint64_t t_ns, struct stack *stack)
 {
-	return name(ctx, pid, stack);
+	return name_one(ctx, pid, stack);
 }
 
 static int open_replay(struct replay *r, struct err *err)

@@ -14,6 +14,7 @@
 #include "export/sink.h"
 #include "files/apart.h"
 #include "files/unread.h"
+#include "name/name.h"
 #include "options/options.h"
 #include "session/session.h"
 
@@ -96,6 +97,8 @@ int main(int argc, char **argv)
 	fill_std_fds();
 	if (argc == 2 && !strcmp(argv[1], DELIVER_WORD))
 		return deliver__main();
+	if (argc == 2 && !strcmp(argv[1], NAME_WORD))
+		return name_server__main();
 	if (options__parse(argc, argv, &opts, &err)) {
 		log__error("%s", err.msg);
 		return err.exit;

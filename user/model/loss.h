@@ -29,6 +29,7 @@ struct block_loss;
 	X(UNANSWERED, "reads_unanswered")	  /* reading memory or a file timed out */         \
 	X(UNREAD, "files_unread")		  /* over a limit, or of another owner */          \
 	X(DELIVER_RESTARTED, "deliver_restarted") /* the process with the sinks ended */           \
+	X(NAMER_RESTARTED, "namer_restarted")	  /* the process that makes names ended */         \
 	X(NO_MEMORY, "out_of_memory")
 
 #define USER_X_LOSS(NAME, key) LOSS_##NAME,

@@ -246,7 +246,7 @@ struct uprobe_files *loader__files(const struct loader *loader)
  */
 static void learn_perf_links(struct loader *loader)
 {
-	const int no_perf_event = loader__ring_fd(loader);
+	const int no_perf_event = bpf_map__fd(loader->skel->maps.jank_ring);
 	struct bpf_program *prog;
 
 	bpf_object__for_each_program (prog, loader->skel->obj)

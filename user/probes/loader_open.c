@@ -204,6 +204,7 @@ static void conf__fill(struct jank_conf *conf, const struct loader_opts *opts,
 	conf->real_offset_ns = clock__real_offset_ns();
 	conf->tgid = opts->only_pid;
 	conf->self_tgid = getpid();
+	conf->name_tgid = opts->name_pid;
 	conf->debugging = opts->debugging;
 	conf->infer_begin = infer_begin;
 	conf->compat_apart = compat_apart;

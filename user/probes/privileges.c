@@ -7,49 +7,29 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#define WITH_COMMAND "with COMMAND"
-#define WITH_SUDO    "under sudo"
-#define WITH_BOTH    "with COMMAND or under sudo"
-
 /* tests/live/privileges.t shows for each what fails without it. */
 const struct kept_cap kept_caps[] = {
-	{ CAP_BPF, "CAP_BPF", "loads probes, and reads their maps during the run", NULL },
-	{ CAP_PERFMON, "CAP_PERFMON", "puts uprobes into programs that start later", NULL },
+	{ CAP_BPF, "CAP_BPF", "loads probes, and reads their maps during the run", false },
+	{ CAP_PERFMON, "CAP_PERFMON", "puts uprobes into programs that start later", false },
 	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE", "reads memory and /proc of other users' processes",
-	  NULL },
+	  false },
 	{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH",
-	  "reads other users' programs, and files by handle", NULL },
+	  "reads other users' programs, and files by handle", false },
 	{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN",
-	  "counts our own cost (BPF statistics), opens deleted files (map_files)", NULL },
+	  "counts our own cost (BPF statistics), opens deleted files (map_files)", false },
 	{ CAP_SYSLOG, "CAP_SYSLOG", "reads kernel addresses in kallsyms at the first kernel frame",
-	  NULL },
-	{ CAP_SYS_NICE, "CAP_SYS_NICE", "changes the priority of our threads", NULL },
+	  false },
+	{ CAP_SYS_NICE, "CAP_SYS_NICE", "changes the priority of our threads", false },
 	{ CAP_IPC_LOCK, "CAP_IPC_LOCK", "locks the buffers of events beyond the user's limit",
-	  NULL },
-	{ CAP_KILL, "CAP_KILL", "ends COMMAND and jankbpf-deliver, which may be another user's",
-	  WITH_BOTH },
-	{ CAP_SETUID, "CAP_SETUID", "starts jankbpf-deliver again, as the user of sudo",
-	  WITH_SUDO },
-	{ CAP_SETGID, "CAP_SETGID", "starts jankbpf-deliver again, with that user's groups",
-	  WITH_SUDO },
+	  false },
+	{ CAP_KILL, "CAP_KILL",
+	  "ends jankbpf-name, jankbpf-deliver and COMMAND, which are other users'", false },
+	{ CAP_SETUID, "CAP_SETUID",
+	  "starts jankbpf-name again as nobody, and jankbpf-deliver as the user of sudo", true },
+	{ CAP_SETGID, "CAP_SETGID", "starts both again with that user's groups", true },
 };
 
 const size_t kept_cap_cnt = sizeof(kept_caps) / sizeof(*kept_caps);
-
-/* Not effective: a program that root executes gets it back. */
-static bool is_for_exec(const struct kept_cap *cap)
-{
-	return cap->when && !strcmp(cap->when, WITH_SUDO);
-}
-
-bool privileges__keeps(const struct kept_cap *cap, const struct privilege_needs *needs)
-{
-	if (!cap->when)
-		return true;
-	if (is_for_exec(cap))
-		return needs->sudo;
-	return needs->command || needs->sudo;
-}
 
 /* Kernels before 5.11 count maps as locked memory; raising the limit needs CAP_SYS_RESOURCE. */
 static void raise_memlock(void)
@@ -59,7 +39,7 @@ static void raise_memlock(void)
 	setrlimit(RLIMIT_MEMLOCK, &limit);
 }
 
-static int apply(const struct privilege_needs *needs)
+static int apply(void)
 {
 	bool keep[sizeof(kept_caps) / sizeof(*kept_caps)];
 	bool may_bound;
@@ -67,13 +47,12 @@ static int apply(const struct privilege_needs *needs)
 	capng_get_caps_process();
 	may_bound = capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP);
 	for (size_t i = 0; i < kept_cap_cnt; i++)
-		keep[i] = privileges__keeps(&kept_caps[i], needs) &&
-			  capng_have_capability(CAPNG_PERMITTED, kept_caps[i].nr);
+		keep[i] = capng_have_capability(CAPNG_PERMITTED, kept_caps[i].nr);
 	capng_clear(CAPNG_SELECT_ALL);
 	for (size_t i = 0; i < kept_cap_cnt; i++)
 		if (keep[i])
 			capng_update(CAPNG_ADD,
-				     (is_for_exec(&kept_caps[i]) ? 0 : CAPNG_EFFECTIVE) |
+				     (kept_caps[i].for_exec ? 0 : CAPNG_EFFECTIVE) |
 					     CAPNG_PERMITTED | CAPNG_BOUNDING_SET,
 				     kept_caps[i].nr);
 	if (may_bound && capng_apply(CAPNG_SELECT_BOUNDS))
@@ -81,13 +60,13 @@ static int apply(const struct privilege_needs *needs)
 	return capng_apply(CAPNG_SELECT_CAPS) ? -EPERM : 0;
 }
 
-int privileges__drop(const struct privilege_needs *needs, struct err *err)
+int privileges__drop(struct err *err)
 {
 	raise_memlock();
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return err__set(err, errno, "cannot give up privileges: no_new_privs: %s",
 				strerror(errno));
-	if (apply(needs))
+	if (apply())
 		return err__set(err, EPERM,
 				"cannot give up capabilities: a security module or container may "
 				"forbid capset(2)");

@@ -15,25 +15,16 @@ struct kept_cap {
 	int nr; /* CAP_* */
 	const char *name;
 	const char *reason; /* what needs it after the start */
-	const char *when;   /* the condition; NULL: always */
+	bool for_exec;	    /* not effective: a program that root executes gets it back */
 };
 
 extern const struct kept_cap kept_caps[];
 extern const size_t kept_cap_cnt;
 
-/* What matters here. */
-struct privilege_needs {
-	bool sudo;    /* another user's sinks (user_account__is_sudo) */
-	bool command; /* COMMAND */
-};
-
-/* True if a run with these options keeps the capability on this kernel. */
-bool privileges__keeps(const struct kept_cap *cap, const struct privilege_needs *needs);
-
 /*
  * Drops the other capabilities of the calling thread, and sets no_new_privs. Call it after what
  * only root can do once (tracefs) and after COMMAND's fork. Returns 0, or -errno with a message.
  */
-int privileges__drop(const struct privilege_needs *needs, struct err *err);
+int privileges__drop(struct err *err);
 
 #endif

@@ -40,8 +40,12 @@ struct output {
 	struct sinks sinks;
 	bool complained[SINK_MAX];
 	uint64_t restart_cnt; /* of the process, as counted in losses */
+	const struct name_client *names;
+	uint64_t name_restart_cnt; /* the same of that process */
 	struct reported *reported;
 	uint64_t block_cnt, hang_cnt;
+	struct stack **own; /* while a block is named: stacks of its process */
+	size_t own_cnt;
 };
 
 /* Sinks of another process: it sends their errors at the opening as its first message. */
@@ -61,6 +65,7 @@ int output__new(const struct output_opts *opts, struct output **ret, struct err 
 	out->namer = *opts->namer;
 	out->losses = opts->losses;
 	out->deliver = opts->deliver;
+	out->names = opts->names;
 	out->builder = record__new();
 	res = out->builder ? record__set_redaction(out->builder, opts->options->redact,
 						   opts->options->redact_key, err)
@@ -180,14 +185,34 @@ static void each_stack(struct output *out, struct block *block, stack_fn fn)
 		each_link_stack(out, block, &block->chain[i], fn);
 }
 
+/* A stack of another process is named at once, those of the block's process together. */
 static void name_stack(struct output *out, struct block *block, const struct owned_stack *owned)
 {
 	const struct namer *namer = &out->namer;
-	int res = owned->pid == block->pid ? namer->name(namer->ctx, owned->pid, owned->stack)
-					   : namer->name_untraced(namer->untraced_ctx, owned->pid,
-								  owned->t_ns, owned->stack);
+	int res = 0;
 
+	if (owned->pid != block->pid)
+		res = namer->name_untraced(namer->untraced_ctx, owned->pid, owned->t_ns,
+					   owned->stack);
+	else if (out->own)
+		out->own[out->own_cnt++] = owned->stack;
+	else
+		res = namer->name(namer->ctx, owned->pid, &owned->stack, 1);
 	lose(out, block, LOSS_NO_MEMORY, !!res);
+}
+
+static void name_all(struct output *out, struct block *block)
+{
+	const struct namer *namer = &out->namer;
+
+	out->own_cnt = 0;
+	out->own = calloc(1 + block->sample_cnt + 2 * block->chain_cnt, sizeof(struct stack *));
+	each_stack(out, block, name_stack);
+	if (out->own_cnt)
+		lose(out, block, LOSS_NO_MEMORY,
+		     !!namer->name(namer->ctx, block->pid, out->own, out->own_cnt));
+	free(out->own);
+	out->own = NULL;
 }
 
 static void keep_answer(struct output *out, struct block *block, const struct owned_stack *owned)
@@ -212,13 +237,28 @@ static void name_stacks(struct output *out, struct block *block)
 {
 	uint64_t before = cut_cnt(out);
 
-	each_stack(out, block, name_stack);
+	name_all(out, block);
 	lose(out, block, LOSS_NAMES, cut_cnt(out) - before);
 	if (out->answers)
 		each_stack(out, block, keep_answer);
 	each_stack(out, block, tidy_stack);
 	for (size_t i = 0; i < block->sample_cnt; i++)
 		stack__mark_dispatcher(&block->samples[i].stack, &block->idle_place);
+}
+
+/* Restarts of the process that makes names, since they were counted last. */
+static uint64_t take_restarts(struct output *out)
+{
+	uint64_t cnt = out->names ? name_client__restart_cnt(out->names) : 0;
+	uint64_t ret = cnt - out->name_restart_cnt;
+
+	out->name_restart_cnt = cnt;
+	return ret;
+}
+
+void output__count_restarts(struct output *out)
+{
+	losses__add(out->losses, LOSS_NAMER_RESTARTED, take_restarts(out));
 }
 
 /* Runs a step; puts its losses into the record, and into the journal for a replay. */
@@ -229,6 +269,7 @@ static void run_step(struct output *out, struct block *block,
 	size_t lost_cnt = block->lost_cnt;
 
 	step(out, block);
+	lose(out, block, LOSS_NAMER_RESTARTED, take_restarts(out));
 	/* The summary counts all refused reads at once. */
 	count(out, LOSS_NO_MEMORY,
 	      block__add_loss(block, LOSS_UNANSWERED, apart__refused_cnt() - unanswered));

@@ -11,6 +11,7 @@
 #include "journal/journal.h"
 #include "model/block.h"
 #include "model/loss.h"
+#include "name/name.h"
 #include "options/options.h"
 
 /*
@@ -20,7 +21,8 @@
  * its wait objects and owners. All return 0 or -ENOMEM.
  */
 struct namer {
-	int (*name)(void *ctx, uint32_t pid, struct stack *stack);
+	/* Fills the frames of all stacks. */
+	int (*name)(void *ctx, uint32_t pid, struct stack *const *stacks, size_t cnt);
 	uint64_t (*cut_cnt)(void *ctx); /* look-ups that `name` cut short so far; NULL: none */
 	void *ctx;
 	int (*name_untraced)(void *ctx, uint32_t pid, uint64_t t_ns, struct stack *stack);
@@ -41,6 +43,7 @@ struct output_opts {
 	const struct namer *namer;
 	struct journal_writer *journal; /* NULL: none */
 	struct deliver *deliver; /* the process with the sinks; NULL: sinks in this process */
+	const struct name_client *names; /* the process that makes names; NULL: names are known */
 	struct losses *losses;
 };
 
@@ -66,6 +69,9 @@ void output__on_exit(struct output *out, uint32_t pid);		      /* the process en
  * Sets the summary's counts of blocks and hangs to the reported ones and writes it. Returns as
  * above.
  */
+/* Counts what happened between blocks to the process that makes names. */
+void output__count_restarts(struct output *out);
+
 int output__summary(struct output *out, struct summary *summary);
 
 #endif

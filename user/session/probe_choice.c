@@ -90,6 +90,7 @@ int session__open_probes(struct session *s, struct err *err)
 	const struct options *opts = s->opts;
 	struct loader_opts loader_opts = {
 		.features = &s->features,
+		.name_pid = name_client__pid(s->names),
 		.threshold_ns = opts->threshold_ns,
 		.hang_ns = opts->hang_ns,
 		.filter = &s->selection.filter,

@@ -84,19 +84,15 @@ static uint64_t rss_kb(pid_t pid)
 	return (uint64_t)resident * sysconf(_SC_PAGESIZE) / 1024;
 }
 
-/* With the process that writes the records, as long as it lives. */
-static uint64_t own_cpu_ns(const struct session *s)
+/* Of all our processes that live now. */
+static uint64_t sum_own(const struct session *s, uint64_t (*of)(pid_t pid))
 {
-	pid_t deliver = deliver__pid(s->deliver);
+	const pid_t others[] = { deliver__pid(s->deliver), name_client__pid(s->names) };
+	uint64_t sum = of(getpid());
 
-	return cpu_ns(getpid()) + (deliver ? cpu_ns(deliver) : 0);
-}
-
-static uint64_t own_rss_kb(const struct session *s)
-{
-	pid_t deliver = deliver__pid(s->deliver);
-
-	return rss_kb(getpid()) + (deliver ? rss_kb(deliver) : 0);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		sum += others[i] ? of(others[i]) : 0;
+	return sum;
 }
 
 static void end_window(struct cost_meter *meter, uint64_t now)
@@ -255,7 +251,8 @@ void session__status(struct session *s)
 	} else if (sum.dispatch_cnt) {
 		strbuf__adds(&line, " · nothing lost");
 	}
-	strbuf__addf(&line, " · own CPU %.1f %%", 100.0 * own_cpu_ns(s) / (elapsed ? elapsed : 1));
+	strbuf__addf(&line, " · own CPU %.1f %%",
+		     100.0 * sum_own(s, cpu_ns) / (elapsed ? elapsed : 1));
 	log__status(strbuf__str(&line));
 	strbuf__free(&line);
 }
@@ -315,8 +312,8 @@ int session__send_summary(struct session *s)
 				      &summary->bpf_ns, &summary->bpf_runs);
 	summary->over_share = s->report.over_share;
 	loader__each_share(s->loader, add_share, &summary->over_share);
-	summary->user_cpu_ns = own_cpu_ns(s);
-	summary->rss_kb = own_rss_kb(s);
+	summary->user_cpu_ns = sum_own(s, cpu_ns);
+	summary->rss_kb = sum_own(s, rss_kb);
 	losses = s->losses;
 	add_kernel_losses(s, &losses);
 	losses__add_memory(&losses);

@@ -86,6 +86,7 @@ static int open_outputs(struct session *s, struct err *err)
 		.choice = &s->selection.choice,
 		.losses = &s->losses,
 		.deliver = s->deliver,
+		.names = s->names,
 	};
 
 	return sink_parts__open(&s->sink, &opts, err);
@@ -179,18 +180,6 @@ static int start_command(struct session *s, struct err *err)
 	return workload__prepare(s->opts->argv, s->opts->as ? &s->as : NULL, &s->workload, err);
 }
 
-/* Before there are threads or the helper process: a thread's capabilities are its own. */
-static int drop_privileges(const struct options *opts, struct err *err)
-{
-	uid_t user;
-	const struct privilege_needs needs = {
-		.sudo = user_account__is_sudo(&user),
-		.command = opts->argv,
-	};
-
-	return privileges__drop(&needs, err);
-}
-
 /* A run goes on without it; doctor says so, too. */
 static void report_filter(int res, const char *gap)
 {
@@ -214,12 +203,15 @@ static int open_session(struct session *s, struct err *err)
 		res = preflight__check(err);
 	if (!res && s->opts->command == CMD_TRACE) /* it becomes another user */
 		res = deliver__start(s->opts, &s->deliver, err);
+	if (!res) /* it becomes nobody */
+		res = name_client__start(&s->names, err);
 	if (!res)
 		res = features__probe(s->opts->disabled, s->opts->disabled_cnt, &s->features, err);
 	if (!res)
 		res = features__require(&s->features, err);
+	/* Before there are threads or the helper process: a thread's capabilities are its own. */
 	if (!res)
-		res = drop_privileges(s->opts, err);
+		res = privileges__drop(err);
 	if (!res)
 		report_filter(tracer_filter__start(), "may make all system calls");
 	if (!res)
@@ -251,6 +243,7 @@ static int start_sink_thread(struct session *s, struct err *err)
 		.at_end = s->opts->command == CMD_LOOPS ? session__report_loops : NULL,
 		.at_end_ctx = s,
 		.deliver = s->deliver,
+		.names = s->names,
 		.count = s->opts->count,
 		.closed_fd = s->end.closed_fd,
 	};
@@ -404,6 +397,7 @@ static void close_session(struct session *s, int *status, struct err *err)
 	if (!err->msg[0] && deliver__failure(s->deliver, err) && !*status)
 		*status = JANK_EXIT_FAILED;
 	deliver__free(s->deliver);
+	name_client__free(s->names);
 	catalogue__close(s->selection.catalogue);
 	queue__free(s->queue);
 	loops__free(s->intake.loops);

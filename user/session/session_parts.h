@@ -22,6 +22,7 @@
 #include "model/loop.h"
 #include "model/loss.h"
 #include "model/unwatched.h"
+#include "name/name.h"
 #include "options/filter.h"
 #include "options/options.h"
 #include "probes/features.h"
@@ -390,6 +391,7 @@ struct session {
 	struct event_loop *event_loop;
 	struct queue *queue;	 /* to the sink thread */
 	struct deliver *deliver; /* NULL: the command has no sinks */
+	struct name_client *names;
 	struct sink_parts sink;
 	struct sink_thread *sink_thread;
 	struct loader *loader;

@@ -7,9 +7,9 @@
 #include "journal/answers.h"
 #include "session/sink_thread.h"
 
-static int name_live(void *ctx, uint32_t pid, struct stack *stack)
+static int name_live(void *ctx, uint32_t pid, struct stack *const *stacks, size_t cnt)
 {
-	return symbolizer__stack(ctx, pid, stack);
+	return symbolizer__stacks(ctx, pid, stacks, cnt);
 }
 
 static uint64_t cut_cnt(void *ctx)
@@ -35,15 +35,15 @@ static int open_output(struct sink_parts *parts, const struct sink_parts_opts *o
 					    .namer = &namer,
 					    .journal = parts->journal,
 					    .deliver = opts->deliver,
+					    .names = opts->names,
 					    .losses = parts->losses };
 
 	return output__new(&output, &parts->output, err);
 }
 
-static int open_symbolizer(struct sink_parts *parts, struct err *err)
+static int open_symbolizer(struct sink_parts *parts, struct name_client *names, struct err *err)
 {
-	const struct symbolizer_opts opts = { .demangle = true };
-	int res = symbolizer__new(&opts, &parts->symbolizer, err);
+	int res = name_client__open(names, &parts->symbolizer, err);
 
 	if (res)
 		return res;
@@ -80,7 +80,7 @@ int sink_parts__open(struct sink_parts *parts, const struct sink_parts_opts *opt
 	parts->losses = opts->losses;
 	parts->find_waits = !options->filter.all;
 	parts->workers = options->workers;
-	res = open_symbolizer(parts, err);
+	res = open_symbolizer(parts, opts->names, err);
 	if (!res && options->journal)
 		res = journal_writer__new(options->journal, &parts->journal, err);
 	if (!res && !open_caches(parts))

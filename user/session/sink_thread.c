@@ -350,15 +350,16 @@ static void on_map(struct sink_thread *sink, struct item *item)
 	report_leases(sink);
 }
 
-/* Also of the process that writes its records. */
+/* Also of the processes that work for it. */
 static void apply_nice(struct sink_thread *sink, pid_t tid, int offset)
 {
-	pid_t deliver = deliver__pid(sink->opts.deliver);
+	const pid_t tids[] = { tid, deliver__pid(sink->opts.deliver),
+			       name_client__pid(sink->opts.names) };
 
 	sink->offset = offset;
-	thread__set_nice(tid, sink->nice + offset);
-	if (deliver)
-		thread__set_nice(deliver, sink->nice + offset);
+	for (size_t i = 0; i < sizeof(tids) / sizeof(*tids); i++)
+		if (tids[i])
+			thread__set_nice(tids[i], sink->nice + offset);
 }
 
 static void set_nice(struct sink_thread *sink, int offset)
@@ -378,6 +379,47 @@ void sink_thread__pace(struct sink_thread *sink)
 		set_nice(sink, late_ns < FAR_BEHIND_NS ? 0 : FAR_BEHIND_NICE);
 }
 
+static void handle(struct sink_thread *sink, struct item *item)
+{
+	switch (item->kind) {
+	case ITEM_BLOCK:
+		on_block(sink, item);
+		break;
+	case ITEM_SUMMARY:
+		on_summary(sink, item);
+		break;
+	case ITEM_RAW:
+		on_raw(sink, item);
+		break;
+	case ITEM_PROCESS:
+		on_process(sink, item);
+		break;
+	case ITEM_WAIT:
+		on_wait(sink, item);
+		break;
+	case ITEM_UNWATCHED:
+		on_unwatched(sink, item);
+		break;
+	case ITEM_COPY:
+		on_copy(sink, item);
+		break;
+	case ITEM_MAP:
+		on_map(sink, item);
+		break;
+	case ITEM_MAIN:
+		lose(sink, parks__watch_idle(sink->parts->parks, item->pid, false), LOSS_NO_MEMORY);
+		break;
+	case ITEM_PROCESS_GONE:
+		sink_parts__on_exit(sink->parts, item->pid);
+		break;
+	case ITEM_STOP:
+		break;
+	}
+	if (!queue__bytes(sink->opts.queue))
+		symbolizer__flush(sink->parts->symbolizer);
+	output__count_restarts(sink->parts->output);
+}
+
 static void *run(void *arg)
 {
 	struct sink_thread *sink = arg;
@@ -385,44 +427,11 @@ static void *run(void *arg)
 
 	apply_nice(sink, gettid(), BEHIND_NICE);
 	sink->tid = gettid(); /* from here on sink_thread__pace sets the priority */
-	for (;;) {
+	do {
 		next(sink, &item);
-		switch (item.kind) {
-		case ITEM_BLOCK:
-			on_block(sink, &item);
-			break;
-		case ITEM_SUMMARY:
-			on_summary(sink, &item);
-			break;
-		case ITEM_RAW:
-			on_raw(sink, &item);
-			break;
-		case ITEM_PROCESS:
-			on_process(sink, &item);
-			break;
-		case ITEM_WAIT:
-			on_wait(sink, &item);
-			break;
-		case ITEM_UNWATCHED:
-			on_unwatched(sink, &item);
-			break;
-		case ITEM_COPY:
-			on_copy(sink, &item);
-			break;
-		case ITEM_MAP:
-			on_map(sink, &item);
-			break;
-		case ITEM_MAIN:
-			lose(sink, parks__watch_idle(sink->parts->parks, item.pid, false),
-			     LOSS_NO_MEMORY);
-			break;
-		case ITEM_PROCESS_GONE:
-			sink_parts__on_exit(sink->parts, item.pid);
-			break;
-		case ITEM_STOP:
-			return NULL;
-		}
-	}
+		handle(sink, &item);
+	} while (item.kind != ITEM_STOP);
+	return NULL;
 }
 
 int sink_thread__start(const struct sink_thread_opts *opts, struct sink_thread **ret,
@@ -465,6 +474,7 @@ void sink_thread__hurry(struct sink_thread *sink)
 	if (!sink || sink->hurry_ns)
 		return;
 	set_nice(sink, HURRY_NICE);
+	name_client__hurry(sink->opts.names);
 	sink->hurry_ns = clock__mono_ns() + HURRY_NS;
 }
 

@@ -18,6 +18,7 @@
 #include "journal/journal.h"
 #include "model/loss.h"
 #include "model/unwatched.h"
+#include "name/name.h"
 #include "session/output.h"
 #include "session/queue.h"
 #include "symbol/names/symbolize.h"
@@ -134,7 +135,8 @@ struct sink_parts_opts {
 	const struct catalogue *catalogue; /* borrowed by the parts, as are the next two */
 	const struct loop_choice *choice;
 	struct losses *losses;
-	struct deliver *deliver; /* borrowed; NULL: the command has no sinks */
+	struct deliver *deliver;   /* borrowed; NULL: the command has no sinks */
+	struct name_client *names; /* borrowed */
 };
 
 int sink_parts__open(struct sink_parts *parts, const struct sink_parts_opts *opts, struct err *err);
@@ -167,9 +169,11 @@ struct sink_thread_opts {
 	bool eager;	       /* look up the name of each loop at once, for its parks */
 	void (*at_end)(void *ctx, struct loop_owner *loop_owner); /* NULL: none */
 	void *at_end_ctx;
-	struct deliver *deliver; /* its process gets the thread's priority; borrowed, may be NULL */
-	uint64_t count;		 /* stop after this many blocks; 0: no limit */
-	int closed_fd; /* eventfd, written when stdout has no reader, or after the last block */
+	/* Their processes get the thread's priority. Borrowed; deliver may be NULL. */
+	struct deliver *deliver;
+	struct name_client *names;
+	uint64_t count; /* stop after this many blocks; 0: no limit */
+	int closed_fd;	/* eventfd, written when stdout has no reader, or after the last block */
 };
 
 int sink_thread__start(const struct sink_thread_opts *opts, struct sink_thread **ret,

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "deliver/calls.h"
+#include "name/calls.h"
 
 #define INT		 UINT32_MAX /* the kernel ignores the upper half of such an argument */
 #define IOCTL_TYPE	 0xff00
@@ -18,6 +19,7 @@
 static const struct syscall_rule tracer_rules[] = {
 	{ "ioctl", { { 1, IOCTL_TYPE, IOCTL_PERF_EVENT } } },
 	{ "socket", { { 0, INT, AF_NETLINK }, { 2, INT, NETLINK_SOCK_DIAG } } },
+	{ "setsockopt", { { 1, INT, SOL_SOCKET }, { 2, INT, SO_SNDTIMEO } } },
 	{}
 };
 
@@ -29,7 +31,7 @@ const struct syscall_list tracer_calls = {
 	" process_vm_readv pidfd_open pidfd_getfd getsockopt getsockname getpeername kill"
 	/* files of other processes, /proc, debug files */
 	" open openat2 stat lstat statfs fstatfs name_to_handle_at open_by_handle_at dup memfd_create"
-	/* jankbpf-apart, and sockets of the kernel: sock_diag */
+	/* our processes, and sockets of the kernel: sock_diag */
 	" socketpair recvmsg sendto"
 	/* our threads */
 	" setpriority getpriority sched_getaffinity sched_yield clock_nanosleep clock_getres"
@@ -70,13 +72,10 @@ static int install(const struct syscall_list *bpf_calls)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	const struct syscall_list *const lists[] = {
-		&syscalls_base,
-		&syscalls_file_code,
-		&deliver_calls,
-		&deliver_start_calls,
-		&tracer_calls,
-		bpf_calls,
-		urls && *urls ? &fetch_calls : NULL,
+		&syscalls_base, &syscalls_file_code,
+		&deliver_calls, &deliver_start_calls,
+		&name_calls,	&tracer_calls,
+		bpf_calls,	urls && *urls ? &fetch_calls : NULL,
 		NULL,
 	};
 

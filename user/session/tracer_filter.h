@@ -9,11 +9,10 @@
 extern const struct syscall_list tracer_calls, fetch_calls;
 
 /*
- * Forbids all system calls but those of the tracer, of jankbpf-apart, and of jankbpf-deliver, which
- * may be started again; both inherit the filter. Internet sockets are allowed only with
- * DEBUGINFOD_URLS. Call it after COMMAND is forked, after privileges__drop, and before there are
- * threads. 0, or -errno without a filter; -EOPNOTSUPP: no libseccomp in this build, or no filters in
- * this kernel.
+ * Forbids all system calls but those of the tracer and of its processes, which may be started again
+ * and inherit the filter. Internet sockets are allowed only with DEBUGINFOD_URLS. Call it after
+ * COMMAND is forked, after privileges__drop, and before there are threads. 0, or -errno without a
+ * filter; -EOPNOTSUPP: no libseccomp in this build, or no filters in this kernel.
  */
 int tracer_filter__start(void);
 /*

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The process that makes names: its answers are those of a symbolizer in this process, and the
+ * tracer bears whatever else it answers or does. The test is also that process: it executes itself.
+ */
+#include "name/name.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/socket.h"
+#include "files/apart.h"
+#include "name/wire.h"
+#include "symbol/modules/module.h"
+#include "symbol/unwind/unwind.h"
+#include "tests/tap.h"
+
+#define ROLE  "JANK_TEST_ROLE"
+#define START "JANK_TEST_START" /* a file that grows by a byte with each start */
+
+static struct symbolizer *sym;
+static struct name_client *client;
+
+static void open_client(const char *role)
+{
+	struct err err = {};
+
+	setenv(ROLE, role, 1);
+	if (name_client__start(&client, &err) || name_client__open(client, &sym, &err)) {
+		fprintf(stderr, "%s\n", err.msg);
+		abort();
+	}
+}
+
+static void close_client(void)
+{
+	symbolizer__free(sym);
+	name_client__free(client);
+}
+
+__attribute__((noinline)) static void known_function(void)
+{
+	__asm__ volatile("");
+}
+
+/* A stack in this process: known_function, and a word that is no code. */
+static void name_stack(struct symbolizer *by, struct stack *ret, uint64_t *addresses)
+{
+	addresses[0] = (uintptr_t)known_function + 1;
+	addresses[1] = (uintptr_t)&errno;
+	*ret = (struct stack){ .addresses = addresses, .user_cnt = 2 };
+	is_int(symbolizer__stack(by, getpid(), ret), 0, "a stack is named");
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool same_frame(const struct frame *a, const struct frame *b)
+{
+	return a->address == b->address && a->offset == b->offset && a->line == b->line &&
+	       a->kernel == b->kernel && a->inlined == b->inlined && a->app == b->app &&
+	       same_text(a->function, b->function) && same_text(a->module, b->module) &&
+	       same_text(a->build_id, b->build_id) && same_text(a->file, b->file) &&
+	       same_text(a->language, b->language);
+}
+
+static void test_stack(struct symbolizer *local)
+{
+	uint64_t addresses[2];
+	struct stack here, there;
+	bool same;
+
+	name_stack(local, &here, addresses);
+	name_stack(sym, &there, addresses);
+	same = here.frame_cnt == there.frame_cnt;
+	for (size_t i = 0; same && i < here.frame_cnt; i++)
+		same = same_frame(&here.frames[i], &there.frames[i]);
+	ok(same && there.frame_cnt == 2, "the frames are the same");
+	is_str(there.frames[0].function, "known_function", "with the function's name");
+	ok(!there.frames[1].function, "a word that is no code has none");
+	free(here.frames);
+	free(there.frames);
+}
+
+static void test_code(struct symbolizer *local)
+{
+	const uint64_t words[] = { 1, (uintptr_t)known_function + 4, (uintptr_t)&errno,
+				   (uintptr_t)test_code + 9, (uintptr_t)words };
+	const struct code_opts named = { .exact = true, .named = true };
+	struct frame here = {}, there = {};
+	uint64_t kept[5], kept_there[5];
+	unsigned char code[8], code_there[8];
+	size_t cnt = symbolizer__keep_code(local, getpid(), words, 5, kept, 5);
+
+	is_int(symbolizer__keep_code(sym, getpid(), words, 5, kept_there, 5), cnt,
+	       "as many words are code");
+	ok(cnt == 2 && !memcmp(kept, kept_there, cnt * sizeof(*kept)), "the same ones");
+	is_int(symbolizer__keep_code(sym, getpid(), words, 5, kept_there, 1), 1, "at most one");
+	ok(symbolizer__code(local, getpid(), words[1], named, &here) &&
+		   symbolizer__code(sym, getpid(), words[1], named, &there) &&
+		   same_frame(&here, &there),
+	   "code: the same frame");
+	ok(!symbolizer__code(sym, getpid(), 16, named, &there), "no code: no frame");
+	ok(!symbolizer__code_bytes(local, getpid(), words[1], code, 8) &&
+		   !symbolizer__code_bytes(sym, getpid(), words[1], code_there, 8) &&
+		   !memcmp(code, code_there, 8),
+	   "the same bytes of code");
+	ok(symbolizer__has_section(sym, getpid(), ".text") &&
+		   !symbolizer__has_section(sym, getpid(), ".no"),
+	   "sections of the program");
+}
+
+static void test_processes(void)
+{
+	const struct mapping mapping = { .start = 4096, .end = 8192, .path = "/no/such/file" };
+
+	ok(symbolizer__knows(sym, getpid()), "a named process is known");
+	symbolizer__mapped(sym, getpid(), &mapping);
+	symbolizer__flush(sym);
+	symbolizer__process_gone(sym, getpid());
+	ok(!symbolizer__knows(sym, getpid()), "and gone when it is told so");
+	is_int(symbolizer__process(sym, 0x7fffffff, NULL), -ESRCH, "no such process");
+	ok(!symbolizer__knows(sym, 0x7fffffff), "is not known");
+	is_int(symbolizer__process(sym, getpid(), NULL), 0, "a process is read again");
+	is_int(symbolizer__script_newest(sym, getpid()), 0, "it has no interpreter");
+	symbolizer__trim(sym);
+}
+
+static void test_same(void)
+{
+	const struct symbolizer_opts opts = { .demangle = true };
+	struct symbolizer *local;
+
+	if (symbolizer__new(&opts, &local, NULL))
+		abort();
+	open_client("server");
+	test_stack(local);
+	test_code(local);
+	test_processes();
+	is_int(name_client__restart_cnt(client), 0, "the process never ended");
+	close_client();
+	symbolizer__free(local);
+}
+
+/* --- a process that ends */
+
+/* A stack without an answer has its addresses, but no names. */
+static void is_nameless(const char *what)
+{
+	uint64_t addresses[2];
+	struct stack stack;
+
+	name_stack(sym, &stack, addresses);
+	ok(stack.frame_cnt == 2 && stack.frames[0].address == addresses[0] &&
+		   !stack.frames[0].function && !stack.frames[0].module,
+	   "%s: no names", what);
+	free(stack.frames);
+}
+
+static void test_killed(void)
+{
+	uint64_t addresses[2];
+	struct stack stack;
+
+	open_client("server");
+	name_stack(sym, &stack, addresses);
+	free(stack.frames);
+	kill(name_client__pid(client), SIGKILL);
+	is_nameless("killed");
+	name_stack(sym, &stack, addresses);
+	is_str(stack.frames[0].function, "known_function", "names are back with the next request");
+	free(stack.frames);
+	is_int(name_client__restart_cnt(client), 1, "one restart is counted");
+	ok(symbolizer__knows(sym, getpid()), "the process is still known");
+	close_client();
+}
+
+static void test_stopped(void)
+{
+	open_client("server");
+	name_client__hurry(client);
+	kill(name_client__pid(client), SIGSTOP);
+	is_nameless("stopped");
+	is_int(name_client__restart_cnt(client), 1, "a stopped process is ended");
+	close_client();
+}
+
+static void test_always_dies(void)
+{
+	open_client("dies");
+	for (int i = 0; i < 4; i++)
+		is_nameless("it dies");
+	is_int(name_client__restart_cnt(client), 4, "started again each time");
+	is_nameless("a traced process that ended it four times");
+	is_int(name_client__restart_cnt(client), 4, "is not asked about again");
+	symbolizer__trim(sym);
+	is_int(name_client__restart_cnt(client), 5, "after five ends in a row it is given up");
+	symbolizer__trim(sym);
+	is_int(name_client__restart_cnt(client), 5, "and not started again");
+	close_client();
+}
+
+/* The process dies at its first two requests about this file. */
+static void test_refused_file(void)
+{
+	char path[] = "/tmp/jank-name-XXXXXX", message[600];
+	uint64_t addresses[2];
+	struct stack stack;
+	int fd = mkstemp(path);
+
+	close(fd);
+	setenv(START, path, 1);
+	open_client("marks");
+	is_nameless("its first end in a file");
+	is_nameless("its second end there");
+	name_stack(sym, &stack, addresses);
+	ok(!stack.frames[0].function, "then the file is not opened: no function");
+	ok(stack.frames[0].module, "though its module is known");
+	free(stack.frames);
+	is_int(name_client__restart_cnt(client), 2, "two restarts");
+	ok(unread__next(message, sizeof(message)) && strstr(message, "ended twice"),
+	   "the user is told: %s", message);
+	close_client();
+	unlink(path);
+}
+
+/* --- a process that answers anything */
+
+static void test_garbage(void)
+{
+	struct interp_thread threads[4];
+	struct script_wait wait;
+	struct unwound *unwound = calloc(1, sizeof(*unwound));
+	struct copy_event copy = { .rec = { .copy_sz = 8 }, .bytes = (const uint8_t *)"12345678" };
+	uint64_t addresses[2], words[4] = {}, kept[4];
+	struct frame frame;
+	struct stack stack;
+	bool sane = true;
+
+	open_client("garbage");
+	for (int i = 0; i < 300; i++) {
+		name_stack(sym, &stack, addresses);
+		for (size_t j = 0; j < stack.frame_cnt; j++)
+			sane &= !stack.frames[j].function ||
+				strlen(stack.frames[j].function) < 4096;
+		free(stack.frames);
+		symbolizer__function(sym, getpid(), 1, &frame);
+		symbolizer__code(sym, getpid(), 1, (struct code_opts){}, &frame);
+		sane &= symbolizer__keep_code(sym, getpid(), words, 4, kept, 4) <= 4;
+		symbolizer__unwind(sym, getpid(), &copy, unwound);
+		sane &= unwound->cnt >= 1 && unwound->cnt <= UNWIND_MAX && unwound->used_sz <= 8;
+		sane &= symbolizer__script_threads(sym, getpid(), threads, 4) <= 4;
+		symbolizer__script_wait(sym, getpid(), NULL, 0, &wait);
+	}
+	ok(sane, "whatever it answers, results are within their limits");
+	ok(name_client__restart_cnt(client) < 6, "and it is ended at most five times");
+	close_client();
+	free(unwound);
+}
+
+/* --- the process itself, in its roles */
+
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+/* Answers of random bytes; three of four have valid texts at their end. */
+static int garbage(void)
+{
+	struct strbuf in = STRBUF_INIT, out = STRBUF_INIT;
+	struct name_request req;
+	uint64_t state = 88172645463325252ull;
+
+	while (!socket__receive(NAME_SOCKET_FD, &req, sizeof(req)) &&
+	       !socket__receive_bytes(NAME_SOCKET_FD, req.size, &in)) {
+		struct name_answer answer = { .res = (int64_t)(next_random(&state) % 8),
+					      .knows = 1 };
+		uint64_t cnt = next_random(&state) % 40, size;
+
+		strbuf__reset(&out);
+		for (uint64_t i = 0; i < cnt; i++) {
+			uint64_t word = next_random(&state);
+
+			word = word % 3 ? word % 8 : word;
+			wire__put(&out, &word, sizeof(word));
+		}
+		size = out.len;
+		for (int i = 0; i < UNREAD_CNT + 1; i++)
+			wire__put_text(&out, i % 2 ? "text" : NULL);
+		size = out.len - size;
+		wire__put(&out, &size, sizeof(size));
+		answer.size = out.len;
+		if (socket__send(NAME_SOCKET_FD, &answer, sizeof(answer), out.data, out.len))
+			break;
+	}
+	strbuf__free(&in);
+	strbuf__free(&out);
+	return 0;
+}
+
+/* Notes this program's file and dies, at its first two starts. */
+static int mark_and_die(void)
+{
+	struct module_mark *mark =
+		mmap(NULL, sizeof(*mark), PROT_READ | PROT_WRITE, MAP_SHARED, NAME_MARK_FD, 0);
+	FILE *starts = fopen(getenv(START), "a+");
+	struct name_request req;
+	struct stat st;
+
+	if (!starts || mark == MAP_FAILED || stat("/proc/self/exe", &st))
+		return 1;
+	fseek(starts, 0, SEEK_END);
+	if (ftell(starts) >= 2)
+		return fclose(starts) ? 1 : name_server__main();
+	fputc('.', starts);
+	fclose(starts);
+	socket__receive(NAME_SOCKET_FD, &req, sizeof(req));
+	mark->dev = st.st_dev;
+	mark->inode = st.st_ino;
+	return 1;
+}
+
+static int be_process(const char *role)
+{
+	struct name_request req;
+
+	if (!strcmp(role, "garbage"))
+		return garbage();
+	if (!strcmp(role, "marks"))
+		return mark_and_die();
+	if (strcmp(role, "dies"))
+		return name_server__main();
+	socket__receive(NAME_SOCKET_FD, &req, sizeof(req));
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && !strcmp(argv[1], NAME_WORD))
+		return be_process(getenv(ROLE));
+	test_same();
+	test_killed();
+	test_stopped();
+	test_always_dies();
+	test_garbage();
+	test_refused_file();
+	apart__stop();
+	return tap__done();
+}

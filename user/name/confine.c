@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What jankbpf-name gives up before it reads a byte of a traced program. */
+#include "base/confine.h"
+
+#include <cap-ng.h>
+#include <errno.h>
+#include <grp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "name/calls.h"
+#include "name/name.h"
+
+#define NOBODY	 65534
+#define FILE_MAX 8192
+#define DATA_MAX (1ull << 30)
+
+/* A sanitizer's own memory counts as data. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HAS_SHADOW 1
+#else
+#define HAS_SHADOW 0
+#endif
+
+/* Without the capability the process keeps its user, which is root without power. */
+static int become_nobody(void)
+{
+	capng_get_caps_process();
+	if (!capng_have_capability(CAPNG_EFFECTIVE, CAP_SETUID) ||
+	    !capng_have_capability(CAPNG_EFFECTIVE, CAP_SETGID))
+		return 0;
+	if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
+	    setresuid(NOBODY, NOBODY, NOBODY))
+		return -errno;
+	return 0;
+}
+
+static int limit_memory(void)
+{
+	const struct rlimit data = { DATA_MAX, DATA_MAX }, none = { 0, 0 };
+
+	if (setrlimit(RLIMIT_FSIZE, &none) || setrlimit(RLIMIT_CORE, &none))
+		return -errno;
+	return !HAS_SHADOW && setrlimit(RLIMIT_DATA, &data) ? -errno : 0;
+}
+
+int name_server__confine(void)
+{
+	const struct confine_limits limits = { FILE_MAX, SIGKILL, &name_calls };
+	int res = confine__drop_bounding_set();
+
+	if (!res)
+		res = become_nobody();
+	if (!res)
+		res = confine__drop_capabilities();
+	if (!res)
+		res = limit_memory();
+	return res ? res : confine__limit(&limits);
+}

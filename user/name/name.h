@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Names by a process of its own, jankbpf-name: it parses what traced programs control, that is ELF,
+ * DWARF, unwind tables, JIT compilers' files, interpreters' memory and stack copies. It has no
+ * capability, opens nothing itself (files/broker.h), and has no network. It is this program,
+ * executed again, so it holds no memory of the tracer.
+ *
+ * A process that ends, or that makes no progress, is started again: the request under way has no
+ * names. A file that caused this twice is not opened again.
+ */
+#ifndef JANK_NAME_NAME_H
+#define JANK_NAME_NAME_H
+
+#include "base/err.h"
+#include "symbol/names/symbolize.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The only argument of the process; not for users. */
+#define NAME_WORD "--name"
+
+struct name_client;
+
+/*
+ * Starts the process; needs the capabilities of root's start. Returns 0, or -errno with a message.
+ */
+int name_client__start(struct name_client **ret, struct err *err);
+
+/*
+ * Starts the thread that opens files for it. Call it when capabilities are dropped: they are a
+ * thread's own. From then on the symbolizer of this process can be used, on one thread. It may be
+ * freed before name_client__free. err->msg is set where there is only a warning.
+ */
+int name_client__open(struct name_client *client, struct symbolizer **ret, struct err *err);
+
+void name_client__free(struct name_client *client); /* accepts NULL */
+
+/* The run ends: do not wait long for a process that makes no progress. Any thread. */
+void name_client__hurry(struct name_client *client);
+
+/* How often the process was started again. */
+uint64_t name_client__restart_cnt(const struct name_client *client);
+
+/* The process; 0: none now. Any thread. Accepts NULL. */
+pid_t name_client__pid(const struct name_client *client);
+
+/* server.c: the process itself. Returns its exit status. */
+int name_server__main(void);
+
+/* confine.c: gives up what the process must not have. 0 or -errno. */
+int name_server__confine(void);
+
+#endif

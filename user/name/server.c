@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The process that makes names: one thread, which ends when its socket does. */
+#include "name/name.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/socket.h"
+#include "base/thread.h"
+#include "files/broker.h"
+#include "files/unread.h"
+#include "name/wire.h"
+#include "symbol/modules/module.h"
+#include "symbol/unwind/unwind.h"
+
+struct server {
+	struct symbolizer *sym;
+	struct strbuf in, out;
+	struct unwound unwound; /* too large for a stack */
+};
+
+typedef int64_t (*serve_fn)(struct server *s, const struct name_request *req, struct wire *in);
+
+/* --- frames */
+
+static void put_frame(struct strbuf *sb, const struct frame *frame)
+{
+	const struct name_frame head = {
+		.address = frame->address,
+		.offset = frame->offset,
+		.line = frame->line,
+		.kernel = frame->kernel,
+		.inlined = frame->inlined,
+		.app = frame->app,
+	};
+
+	wire__put(sb, &head, sizeof(head));
+	wire__put_text(sb, frame->function);
+	wire__put_text(sb, frame->module);
+	wire__put_text(sb, frame->build_id);
+	wire__put_text(sb, frame->file);
+	wire__put_text(sb, frame->language);
+}
+
+/* Its addresses and frames are copied: those of the message are not aligned. 0 or -errno. */
+static int take_stack(struct wire *in, struct stack *ret)
+{
+	struct name_stack head;
+	size_t addresses_sz, script_sz;
+
+	wire__take(in, &head, sizeof(head));
+	*ret = (struct stack){ .t_ns = head.t_ns,
+			       .kernel_cnt = head.kernel_cnt,
+			       .user_cnt = head.user_cnt,
+			       .script_cnt = head.script_cnt };
+	addresses_sz = ((size_t)head.kernel_cnt + head.user_cnt) * sizeof(*ret->addresses);
+	script_sz = head.script_cnt * sizeof(*ret->script);
+	if (in->bad || in->left < addresses_sz || in->left - addresses_sz < script_sz)
+		return -EBADMSG;
+	ret->addresses = malloc(addresses_sz + script_sz + 1);
+	if (!ret->addresses)
+		return -ENOMEM;
+	wire__take(in, ret->addresses, addresses_sz + script_sz);
+	ret->script = (void *)((char *)ret->addresses + addresses_sz);
+	return 0;
+}
+
+static void put_stack(struct server *s, uint32_t pid, struct stack *stack)
+{
+	int res = symbolizer__stack(s->sym, pid, stack);
+	const int64_t cnt = res ? res : (int64_t)stack->frame_cnt;
+
+	wire__put(&s->out, &cnt, sizeof(cnt));
+	for (size_t i = 0; !res && i < stack->frame_cnt; i++)
+		put_frame(&s->out, &stack->frames[i]);
+	free(stack->frames);
+	free(stack->addresses);
+}
+
+static int64_t serve_stacks(struct server *s, const struct name_request *req, struct wire *in)
+{
+	struct stack stack;
+	int res = 0;
+
+	for (uint64_t i = 0; !res && i < req->a; i++) {
+		res = take_stack(in, &stack);
+		if (!res)
+			put_stack(s, req->pid, &stack);
+	}
+	return res;
+}
+
+static int64_t serve_function(struct server *s, const struct name_request *req, struct wire *in)
+{
+	struct frame frame = {};
+	int res = symbolizer__function(s->sym, req->pid, req->a, &frame);
+
+	if (!res)
+		put_frame(&s->out, &frame);
+	return res;
+}
+
+static int64_t serve_class(struct server *s, const struct name_request *req, struct wire *in)
+{
+	struct frame frame = {};
+	int res = symbolizer__class(s->sym, req->pid, req->a, &frame);
+
+	if (!res)
+		put_frame(&s->out, &frame);
+	return res;
+}
+
+/* --- code */
+
+static int64_t serve_code(struct server *s, const struct name_request *req, struct wire *in)
+{
+	const struct code_opts opts = { .exact = req->b & NAME_CODE_EXACT,
+					.named = req->b & NAME_CODE_NAMED };
+	struct frame frame;
+
+	if (!symbolizer__code(s->sym, req->pid, req->a, opts, &frame))
+		return false;
+	put_frame(&s->out, &frame);
+	return true;
+}
+
+static int64_t serve_keep_code(struct server *s, const struct name_request *req, struct wire *in)
+{
+	size_t cnt = in->left / sizeof(uint64_t), kept;
+	size_t max = req->a < cnt ? req->a : cnt;
+	uint64_t *words = malloc(2 * in->left + 1);
+
+	if (!words)
+		return 0;
+	memcpy(words, in->at, in->left);
+	kept = symbolizer__keep_code(s->sym, req->pid, words, cnt, words + cnt, max);
+	wire__put(&s->out, words + cnt, kept * sizeof(*words));
+	free(words);
+	return (int64_t)kept;
+}
+
+static int64_t serve_has_section(struct server *s, const struct name_request *req, struct wire *in)
+{
+	size_t len;
+	const char *section = wire__take_text(in, &len);
+
+	return section && symbolizer__has_section(s->sym, req->pid, section);
+}
+
+static int64_t serve_code_bytes(struct server *s, const struct name_request *req, struct wire *in)
+{
+	char bytes[NAME_CODE_MAX];
+	int res = -EINVAL;
+
+	if (req->b <= sizeof(bytes))
+		res = symbolizer__code_bytes(s->sym, req->pid, req->a, bytes, req->b);
+	if (!res)
+		wire__put(&s->out, bytes, req->b);
+	return res;
+}
+
+/* --- callers */
+
+static int64_t serve_unwind(struct server *s, const struct name_request *req, struct wire *in)
+{
+	struct unwound *unwound = &s->unwound;
+	struct name_unwound head;
+	struct copy_event copy;
+	int res;
+
+	wire__take(in, &copy.rec, sizeof(copy.rec));
+	copy.bytes = (const uint8_t *)in->at;
+	if (in->bad || copy.rec.copy_sz > in->left)
+		return -EINVAL;
+	res = symbolizer__unwind(s->sym, req->pid, &copy, unwound);
+	if (res)
+		return res;
+	head = (struct name_unwound){ unwound->cnt, unwound->end, unwound->used_sz, 0 };
+	wire__put(&s->out, &head, sizeof(head));
+	wire__put(&s->out, unwound->addresses, unwound->cnt * sizeof(*unwound->addresses));
+	wire__put_text(&s->out, unwound->module);
+	return 0;
+}
+
+/* --- processes */
+
+static int64_t serve_process(struct server *s, const struct name_request *req, struct wire *in)
+{
+	return symbolizer__process(s->sym, req->pid, NULL);
+}
+
+static int64_t serve_mapped(struct server *s, const struct name_request *req, struct wire *in)
+{
+	for (uint64_t i = 0; i < req->a && !in->bad; i++) {
+		struct name_mapping one;
+		size_t len;
+
+		wire__take(in, &one, sizeof(one));
+		one.mapping.path = wire__take_text(in, &len);
+		if (one.mapping.path)
+			symbolizer__mapped(s->sym, one.pid, &one.mapping);
+	}
+	return 0;
+}
+
+static int64_t serve_gone(struct server *s, const struct name_request *req, struct wire *in)
+{
+	symbolizer__process_gone(s->sym, req->pid);
+	return 0;
+}
+
+static int64_t serve_trim(struct server *s, const struct name_request *req, struct wire *in)
+{
+	symbolizer__trim(s->sym);
+	return 0;
+}
+
+/* --- interpreters */
+
+static int64_t serve_script_threads(struct server *s, const struct name_request *req,
+				    struct wire *in)
+{
+	struct interp_thread *threads;
+	size_t cnt;
+
+	if (req->a > NAME_THREADS_MAX)
+		return 0;
+	threads = calloc(req->a + 1, sizeof(*threads));
+	if (!threads)
+		return 0;
+	cnt = symbolizer__script_threads(s->sym, req->pid, threads, req->a);
+	wire__put(&s->out, threads, cnt * sizeof(*threads));
+	free(threads);
+	return (int64_t)cnt;
+}
+
+static int64_t serve_script_newest(struct server *s, const struct name_request *req,
+				   struct wire *in)
+{
+	const uint64_t newest = symbolizer__script_newest(s->sym, req->pid);
+
+	wire__put(&s->out, &newest, sizeof(newest));
+	return 0;
+}
+
+static int64_t serve_script_wait(struct server *s, const struct name_request *req, struct wire *in)
+{
+	struct jank_script_frame frames[JANK_SCRIPT_MAX];
+	struct script_wait wait = {};
+
+	if (req->a > JANK_SCRIPT_MAX)
+		return false;
+	wire__take(in, frames, req->a * sizeof(*frames));
+	if (in->bad || !symbolizer__script_wait(s->sym, req->pid, frames, (uint32_t)req->a, &wait))
+		return false;
+	wire__put(&s->out, &wait, sizeof(wait));
+	return true;
+}
+
+static const serve_fn serve[NAME_OP_CNT] = {
+	[NAME_PROCESS] = serve_process,
+	[NAME_MAPPED] = serve_mapped,
+	[NAME_GONE] = serve_gone,
+	[NAME_SCRIPT_THREADS] = serve_script_threads,
+	[NAME_SCRIPT_NEWEST] = serve_script_newest,
+	[NAME_SCRIPT_WAIT] = serve_script_wait,
+	[NAME_STACKS] = serve_stacks,
+	[NAME_FUNCTION] = serve_function,
+	[NAME_CLASS] = serve_class,
+	[NAME_CODE] = serve_code,
+	[NAME_KEEP_CODE] = serve_keep_code,
+	[NAME_HAS_SECTION] = serve_has_section,
+	[NAME_CODE_BYTES] = serve_code_bytes,
+	[NAME_UNWIND] = serve_unwind,
+	[NAME_TRIM] = serve_trim,
+};
+
+/* --- the process */
+
+/* What the tracer counts, and the objects of its messages. */
+static void put_notes(struct server *s, struct name_answer *answer)
+{
+	const char *leased = symbolizer__leased(s->sym, &answer->leased_cnt);
+	uint64_t size = s->out.len;
+
+	answer->cut_cnt = symbolizer__cut_cnt(s->sym);
+	wire__put_text(&s->out, leased);
+	for (int i = 0; i < UNREAD_CNT; i++) {
+		const char *object;
+
+		answer->unread[i] = unread__take(i, &object);
+		wire__put_text(&s->out, answer->unread[i] ? object : NULL);
+	}
+	size = s->out.len - size;
+	wire__put(&s->out, &size, sizeof(size));
+}
+
+static int serve_one(struct server *s)
+{
+	struct name_answer answer = {};
+	struct name_request req;
+	struct wire in;
+	int res = socket__receive(NAME_SOCKET_FD, &req, sizeof(req));
+
+	if (!res && (req.op >= NAME_OP_CNT || req.size > NAME_REQUEST_MAX))
+		res = -EBADMSG;
+	if (!res)
+		res = socket__receive_bytes(NAME_SOCKET_FD, req.size, &s->in);
+	if (res)
+		return res;
+	in = (struct wire){ s->in.data, s->in.len, false };
+	strbuf__reset(&s->out);
+	answer.res = serve[req.op](s, &req, &in);
+	modules__mark(NULL);
+	answer.knows = symbolizer__knows(s->sym, req.pid);
+	put_notes(s, &answer);
+	if (s->out.failed)
+		return -ENOMEM;
+	answer.size = s->out.len;
+	return socket__send(NAME_SOCKET_FD, &answer, sizeof(answer), s->out.data, s->out.len);
+}
+
+static bool is_ours(void)
+{
+	struct stat st;
+
+	return !fstat(NAME_SOCKET_FD, &st) && S_ISSOCK(st.st_mode);
+}
+
+/* The tracer ends us, not the terminal. */
+static void ignore_signals(void)
+{
+	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE };
+	sigset_t none;
+
+	for (unsigned i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int open_server(struct server *s)
+{
+	const struct symbolizer_opts opts = { .demangle = true };
+	struct module_mark *mark =
+		mmap(NULL, sizeof(*mark), PROT_READ | PROT_WRITE, MAP_SHARED, NAME_MARK_FD, 0);
+	int res;
+
+	if (mark == MAP_FAILED)
+		return -errno;
+	fds__close_from(NAME_MARK_FD);
+	modules__mark_in(mark);
+	broker_client__use(NAME_BROKER_FD);
+	res = symbolizer__new(&opts, &s->sym, NULL);
+	return res ? res : name_server__confine();
+}
+
+int name_server__main(void)
+{
+	struct server s = {};
+	int res;
+
+	if (!is_ours()) {
+		log__error("'" NAME_WORD "': only a trace starts this process, for its own "
+			   "names; see jankbpf --help");
+		return JANK_EXIT_USAGE;
+	}
+	ignore_signals();
+	prctl(PR_SET_NAME, "jankbpf-name");
+	res = open_server(&s);
+	if (res) {
+		log__error("the process that makes names cannot give up privileges: %s: a security "
+			   "module or container may forbid it",
+			   strerror(-res));
+		return JANK_EXIT_FAILED;
+	}
+	while (!res)
+		res = serve_one(&s);
+	symbolizer__free(s.sym);
+	strbuf__free(&s.in);
+	strbuf__free(&s.out);
+	return res == -EPIPE ? JANK_EXIT_OK : JANK_EXIT_FAILED;
+}

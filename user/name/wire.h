@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Messages between the tracer and the process that makes names (jankbpf-name), on a stream socket.
+ * The tracer sends a request; the process answers it before it gets the next one. Both run the same
+ * program file, so structs are sent as they are.
+ *
+ * The tracer trusts no answer: sizes have limits, and each text is checked.
+ */
+#ifndef JANK_NAME_WIRE_H
+#define JANK_NAME_WIRE_H
+
+#include "base/strbuf.h"
+#include "files/unread.h"
+#include "symbol/names/symbolize.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Descriptors that the process gets, besides stderr. */
+#define NAME_SOCKET_FD 0
+#define NAME_BROKER_FD 3
+#define NAME_MARK_FD   4 /* shared memory: struct module_mark */
+
+#define NAME_REQUEST_MAX (1u << 20)
+#define NAME_STACKS_MAX	 (128u << 10) /* bytes of several stacks; one more is sent by itself */
+#define NAME_ANSWER_MAX	 (64u << 20)
+#define NAME_CODE_MAX	 64   /* bytes of code */
+#define NAME_THREADS_MAX 4096 /* of an interpreter */
+
+/* Of NAME_CODE. */
+#define NAME_CODE_EXACT 1u
+#define NAME_CODE_NAMED 2u
+
+/* The functions of symbolizer_ops. */
+enum name_op {
+	NAME_PROCESS,
+	NAME_MAPPED,
+	NAME_GONE,
+	NAME_SCRIPT_THREADS,
+	NAME_SCRIPT_NEWEST,
+	NAME_SCRIPT_WAIT,
+	NAME_STACKS,
+	NAME_FUNCTION,
+	NAME_CLASS,
+	NAME_CODE,
+	NAME_KEEP_CODE,
+	NAME_HAS_SECTION,
+	NAME_CODE_BYTES,
+	NAME_UNWIND,
+	NAME_TRIM,
+	NAME_OP_CNT
+};
+
+/* In front of the bytes of a request; a, b: small arguments, as the operation needs. */
+struct name_request {
+	uint32_t op, pid;
+	uint64_t a, b;
+	uint64_t size;
+};
+
+/* In front of the bytes of an answer. */
+struct name_answer {
+	int64_t res; /* the function's result: 0, -errno, a number or a truth value */
+	uint64_t size;
+	uint64_t knows;		      /* the request's process is known now */
+	uint64_t cut_cnt, leased_cnt; /* see symbolize.h; in total */
+	/*
+	 * Since the last answer. At the end of the bytes are the path of a leased file, the object
+	 * of each reason, and the size of these texts.
+	 */
+	uint64_t unread[UNREAD_CNT];
+};
+
+/*
+ * A stack, one of several; its addresses and its interpreter's frames follow. In the answer each
+ * has the number of its frames, and the frames; or -errno.
+ */
+struct name_stack {
+	uint64_t t_ns;
+	uint32_t kernel_cnt, user_cnt, script_cnt, pad;
+};
+
+/* A mapping, one of several (a of the request); its path follows. */
+struct name_mapping {
+	uint32_t pid, pad;
+	struct mapping mapping; /* path: unused */
+};
+
+/* A frame; function, module, build id, file and language follow as texts. */
+struct name_frame {
+	uint64_t address, offset;
+	uint32_t line;
+	uint8_t kernel, inlined, app, pad;
+};
+
+/* An unwound stack; its addresses and the module follow. */
+struct name_unwound {
+	uint32_t cnt, end, used_sz, pad;
+};
+
+/* --- bytes */
+
+/* What is left of a message. */
+struct wire {
+	const char *at;
+	size_t left;
+	bool bad; /* something was missing or invalid; later readings give zeros */
+};
+
+/* Copies size bytes. Zeros when they are not there. */
+void wire__take(struct wire *wire, void *to, size_t size);
+
+/* A text inside the message, or NULL where NULL was put. */
+const char *wire__take_text(struct wire *wire, size_t *ret_len);
+
+void wire__put(struct strbuf *sb, const void *bytes, size_t size);
+void wire__put_text(struct strbuf *sb, const char *text); /* NULL is allowed */
+
+#endif
