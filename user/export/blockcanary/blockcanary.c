@@ -202,10 +202,11 @@ static unsigned version_code(void)
 	return code;
 }
 
-static void add_header(struct strbuf *sb)
+/* The block's end, not now: a log that is written again after a kill has the same bytes. */
+static void add_header(struct strbuf *sb, const Jankbpf__Block *block)
 {
 	strbuf__adds(sb, CRLF "**********************" CRLF);
-	clock__add_local(sb, "%Y-%m-%d %H:%M:%S", clock__real_ns());
+	clock__add_local(sb, "%Y-%m-%d %H:%M:%S", blockcanary__time_ns(block));
 	strbuf__adds(sb, "(write log time)" CRLF CRLF);
 }
 
@@ -355,7 +356,7 @@ static void add_cpu(struct strbuf *sb, const Jankbpf__Block *block)
 
 void blockcanary__add_log(struct strbuf *sb, const Jankbpf__Block *block, const char *qualifier)
 {
-	add_header(sb);
+	add_header(sb, block);
 	add_basics(sb, block, qualifier);
 	add_times(sb, block);
 	add_ours(sb, block);
