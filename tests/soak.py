@@ -100,7 +100,7 @@ class Tracer:
     def sample(self):
         with open(f"/proc/{self.pid}/status", encoding="ascii") as status:
             threads = int(re.search(r"^Threads:\s+(\d+)", status.read(), re.M)[1])
-        return {"rss_kb": bad.rss_kb(self.pid), "fds": len(os.listdir(f"/proc/{self.pid}/fd")),
+        return {"rss_kb": bad.rss_kb(self.pid), "fds": sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in bad.own_pids(self.pid)),
                 "bpf": len(bad.held(self.pid)), "threads": threads, "records": self.records, "lossy": self.lossy}
 
     def stop(self):

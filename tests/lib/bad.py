@@ -15,6 +15,7 @@ import time
 
 sys.dont_write_bytecode = True
 import tap  # noqa: E402
+from own import own_pids, own_process  # noqa: E402,F401
 from tap import Tap, skip_all  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -148,7 +149,8 @@ def status_of(pid):
 
 
 def rss_kb(pid):
-    return int(status_of(pid)["VmRSS"].split()[0])
+    """Of a tracer and its processes."""
+    return sum(int(status_of(each)["VmRSS"].split()[0]) for each in own_pids(pid))
 
 
 def at_rest(look, window_s, grown, windows=8):
@@ -166,10 +168,19 @@ def at_rest(look, window_s, grown, windows=8):
 
 
 def cpu_s(pid):
-    """User and system time of all its threads."""
-    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
-        fields = stat.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """User and system time of all threads of a tracer and its processes."""
+    ticks = 0
+    for each in own_pids(pid):
+        with open(f"/proc/{each}/stat", encoding="utf-8", errors="replace") as stat:
+            fields = stat.read().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def has_filters():
+    """The build and the kernel have filters of system calls."""
+    doctor = subprocess.run([JANK, "doctor"], capture_output=True, text=True, check=False).stdout
+    return re.search(r"^  ok +seccomp ", doctor, re.MULTILINE) is not None
 
 
 def has_filters():
@@ -186,6 +197,11 @@ def fds_of(pid):
         except OSError:
             pass
     return links
+
+
+def all_fds_of(pid):
+    """Of a tracer and its processes."""
+    return {(each, fd): link for each in own_pids(pid) for fd, link in fds_of(each).items()}
 
 
 # --- the tracer

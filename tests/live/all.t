@@ -173,10 +173,10 @@ FILES_EACH = 3  # a library is kept open by three tables: names, callers, what i
 def state_of(pid):
     """Its long-lived descriptors without those of libraries, plus repeated ones of a library; its
     memory; its BPF objects (one may be a window of statistics)."""
-    fds = bad.fds_of(pid)
+    fds = bad.all_fds_of(pid)
     for _ in range(5):
         time.sleep(0.05)
-        now = bad.fds_of(pid)
+        now = bad.all_fds_of(pid)
         fds = {fd: name for fd, name in fds.items() if now.get(fd) == name}
     files = collections.Counter(name for name in map(str, fds.values()) if re.search(r"\.(so|debug)\b", name))
     often = sum(max(0, cnt - FILES_EACH) for cnt in files.values())

@@ -12,6 +12,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 from live import Tap, Trace, need  # noqa: E402
+from own import own_process  # noqa: E402
 
 COPIES = 12
 LIBRARY = "libcopied.so"
@@ -51,9 +52,9 @@ def start_container(image, folder):
     return mounted, start(mounted, "unshare", "-m", "sh", "-c", script)
 
 
-def opened(pid):
-    """The files called LIBRARY that a process holds open."""
-    folder = f"/proc/{pid}/fd"
+def opened(tracer):
+    """The files called LIBRARY that a tracer's process for names holds open."""
+    folder = f"/proc/{own_process(tracer, 'jankbpf-name')}/fd"
     paths = set()
     for name in os.listdir(folder):
         try:

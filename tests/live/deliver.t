@@ -18,29 +18,9 @@ USER = 65534
 AS_SUDO = {**os.environ, "SUDO_UID": str(USER), "SUDO_GID": str(USER)}
 
 
-def children(pid):
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-            pids = [int(word) for word in file.read().split()]
-        threads = [int(tid) for tid in os.listdir(f"/proc/{pid}/task") if int(tid) != pid]
-        for tid in threads:  # a restart is the sink thread's child
-            with open(f"/proc/{pid}/task/{tid}/children", encoding="ascii") as file:
-                pids += [int(word) for word in file.read().split()]
-        return pids
-    except OSError:
-        return []
-
-
-def name_of(pid):
-    try:
-        return bad.status_of(pid)["Name"]
-    except (OSError, KeyError):
-        return None
-
-
 def process_of(tracer):
     """The pid of its jankbpf-deliver; 0: none now."""
-    return next((pid for pid in children(tracer.pid) if name_of(pid) == "jankbpf-deliver"), 0)
+    return bad.own_process(tracer.pid, "jankbpf-deliver")
 
 
 def complaints(result):

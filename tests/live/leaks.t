@@ -19,10 +19,10 @@ WARM_S = 3
 
 
 def look(tracer):
-    fds = bad.fds_of(tracer.pid)
+    fds = bad.all_fds_of(tracer.pid)
     for _ in range(5):  # some are open only for a moment
         time.sleep(0.05)
-        fds = {fd: name for fd, name in bad.fds_of(tracer.pid).items() if fds.get(fd) == name}
+        fds = {fd: name for fd, name in bad.all_fds_of(tracer.pid).items() if fds.get(fd) == name}
     return bad.rss_kb(tracer.pid), fds, bad.held(tracer.pid), int(bad.status_of(tracer.pid)["Threads"])
 
 

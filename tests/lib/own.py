@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The processes that work for a tracer."""
+import os
+
+
+def children_of(pid):
+    """A restart is the sink thread's child."""
+    pids = []
+    try:
+        for tid in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{tid}/children", encoding="ascii") as file:
+                pids += [int(word) for word in file.read().split()]
+    except OSError:
+        pass
+    return pids
+
+
+def own_process(pid, name):
+    """The pid of that process of a tracer's; 0: none now."""
+    for child in children_of(pid):
+        try:
+            with open(f"/proc/{child}/comm", encoding="utf-8", errors="replace") as comm:
+                if comm.read() == f"{name}\n":
+                    return child
+        except OSError:
+            pass
+    return 0
+
+
+def own_pids(pid):
+    """A tracer and the two processes that work for it, or only the process itself."""
+    return [pid] + [child for child in (own_process(pid, "jankbpf-name"), own_process(pid, "jankbpf-deliver")) if child]
