@@ -107,7 +107,7 @@ static __always_inline u64 iter__starved_ns(struct jank_thread *t, struct task_s
 	return now - woken;
 }
 
-/* Sends the hang of a starved thread. Its dispatch has not begun: all of its time is start delay. */
+/* Sends the hang of a starved thread: its dispatch has not begun, all time is start delay. */
 static __noinline int iter__starved(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	u64 delay_ns = iter__starved_ns(t, task, now);
