@@ -86,7 +86,7 @@ static void test_files(void)
 		{ "its current directory", BROKER_LINK, NULL, cwd, -EACCES },
 		{ "any file as a link", BROKER_LINK, NULL, "/etc/passwd", -EACCES },
 		{ "a file that anybody may read", BROKER_PATH, NULL, open, 0 },
-		{ "a file of its user, in our root", BROKER_PATH, NULL, secret, -EACCES },
+		{ "a file of its user, in our root", BROKER_PATH, NULL, secret, -EPERM },
 		{ "the same in its root", BROKER_IN_ROOT, root, secret, 0 },
 		{ "a file in another root", BROKER_IN_ROOT, "/", secret, -EACCES },
 		{ "a FIFO", BROKER_IN_ROOT, root, fifo, -EINVAL },

@@ -224,6 +224,7 @@ static int open_own(struct broker *broker, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
+/* -EPERM: it is neither. */
 static int open_named(struct broker *broker, const struct broker_request *req, const char *path,
 		      const char *root, struct stat *st)
 {
@@ -242,7 +243,7 @@ static int open_named(struct broker *broker, const struct broker_request *req, c
 	if (fd < 0 || may_have(st, req->op != BROKER_PATH, uid))
 		return fd;
 	close(fd);
-	return -EACCES;
+	return -EPERM;
 }
 
 /* A descriptor or -errno. */

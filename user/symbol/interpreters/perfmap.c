@@ -106,6 +106,8 @@ static void look_for(struct perfmap *map, const char *root, uint32_t nspid, uid_
 	fd = openfile__in_root_no_links(root, path, &st);
 	if (fd == -ELOOP)
 		refuse(map, UNREAD_LINK, UINT64_MAX, path);
+	if (fd == -EPERM) /* the broker has seen another owner */
+		refuse(map, UNREAD_OWNER, UINT64_MAX, path);
 	if (fd < 0)
 		return;
 	if (st.st_uid == uid && st.st_nlink <= 1) {
