@@ -357,6 +357,7 @@ static int open_server(struct server *s)
 	if (mark == MAP_FAILED)
 		return -errno;
 	fds__close_from(NAME_MARK_FD);
+	close(STDOUT_FILENO); /* of the records, and perhaps of a terminal */
 	modules__mark_in(mark);
 	broker_client__use(NAME_BROKER_FD);
 	res = symbolizer__new(&opts, &s->sym, NULL);
