@@ -2,6 +2,7 @@
 /* Reads the clocks, relates them, and formats times for people and as RFC 3339. */
 #include "base/clock.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -28,6 +29,20 @@ uint64_t clock__real_ns(void)
 uint64_t clock__thread_ns(void)
 {
 	return clock__ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+int clock__process_ns(pid_t pid, uint64_t *ret)
+{
+	struct timespec ts;
+	clockid_t id;
+	int code = clock_getcpuclockid(pid, &id);
+
+	if (code)
+		return -code;
+	if (clock_gettime(id, &ts))
+		return -errno;
+	*ret = timespec__ns(ts);
+	return 0;
 }
 
 uint64_t clock__suspended_ns(void)

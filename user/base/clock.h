@@ -21,6 +21,9 @@ uint64_t clock__mono_ns(void);
 uint64_t clock__real_ns(void);
 uint64_t clock__thread_ns(void); /* CPU time of the calling thread */
 
+/* CPU time of all threads of a process. Returns 0, or -errno: it has ended. */
+int clock__process_ns(pid_t pid, uint64_t *ret);
+
 /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC: how long the machine was suspended. */
 uint64_t clock__suspended_ns(void);
 

@@ -332,13 +332,10 @@ int machine__parse_stat(const char *text, struct machine_ticks *ret)
 
 static uint64_t cpu_clock_ns(pid_t pid, void *ctx)
 {
-	struct timespec ts;
-	clockid_t clock;
+	uint64_t ns;
 
 	(void)ctx;
-	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
-		return MACHINE_UNKNOWN;
-	return timespec__ns(ts);
+	return clock__process_ns(pid, &ns) ? MACHINE_UNKNOWN : ns;
 }
 
 int machine__parse_pressure(const char *text, uint64_t *ret_us)

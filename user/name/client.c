@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -179,12 +178,9 @@ static void restart(struct name_client *client, struct name_target *target)
 
 static uint64_t cpu_ns(pid_t pid)
 {
-	struct timespec ts;
-	clockid_t clock;
+	uint64_t ns;
 
-	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
-		return 0;
-	return timespec__ns(ts);
+	return clock__process_ns(pid, &ns) ? 0 : ns;
 }
 
 /* True if it has a CPU, or waits for one. */

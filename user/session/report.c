@@ -62,12 +62,9 @@ static struct hist_totals totals(const struct session *s)
 
 static uint64_t cpu_ns(pid_t pid)
 {
-	struct timespec used;
-	clockid_t clock;
+	uint64_t ns;
 
-	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &used))
-		return 0;
-	return used.tv_sec * NS_PER_SEC + used.tv_nsec;
+	return clock__process_ns(pid, &ns) ? 0 : ns;
 }
 
 static uint64_t rss_kb(pid_t pid)
