@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,6 +63,21 @@ int own_process__start(const char *name, const char *word, const struct own_proc
 		if (copies[i] >= 0)
 			close(copies[i]);
 	return -res;
+}
+
+bool own_process__begin(int sock)
+{
+	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ };
+	struct stat st;
+	sigset_t none;
+
+	if (fstat(sock, &st) || !S_ISSOCK(st.st_mode))
+		return false;
+	for (unsigned i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	return true;
 }
 
 int own_process__shared(const char *name, size_t size)

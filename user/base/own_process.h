@@ -21,8 +21,14 @@ int own_process__start(const char *name, const char *word, const struct own_proc
 		       size_t cnt, pid_t *ret);
 
 /*
- * Memory to share with the process, whose size nobody can change. A descriptor or -errno. name: for
- * /proc.
+ * For the process: returns true if a tracer started it, so that this descriptor is its socket. Then
+ * it ignores the signals of the terminal and of full files: the tracer ends it.
+ */
+bool own_process__begin(int sock);
+
+/*
+ * Makes memory to share with the process. Its size is sealed. name: shown in /proc. Returns a
+ * descriptor, or -errno.
  */
 int own_process__shared(const char *name, size_t size);
 

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/own_process.h"
 #include "base/thread.h"
 #include "deliver/confine.h"
 #include "deliver/message.h"
@@ -30,19 +30,6 @@ static void on_orphaned(int sig)
 {
 	(void)sig;
 	alarm(ORPHAN_S);
-}
-
-/* The tracer ends us, not the terminal. Errors of writes are returned. */
-static void ignore_signals(void)
-{
-	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ };
-	sigset_t none;
-
-	for (unsigned i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
-		signal(ignored[i], SIG_IGN);
-	signal(CONFINE_ORPHANED, on_orphaned);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 static int map_progress(struct sink_progress **ret)
@@ -105,13 +92,6 @@ static int deliver_one(struct child *child, struct strbuf *bytes)
 	return message__send_answer(DELIVER_SOCKET_FD, &answer, sizeof(answer));
 }
 
-static bool is_ours(void)
-{
-	struct stat st;
-
-	return !fstat(DELIVER_SOCKET_FD, &st) && S_ISSOCK(st.st_mode);
-}
-
 int deliver__main(void)
 {
 	struct child child = {};
@@ -119,12 +99,12 @@ int deliver__main(void)
 	struct err err = {};
 	int res;
 
-	if (!is_ours()) {
+	if (!own_process__begin(DELIVER_SOCKET_FD)) {
 		log__error("'" DELIVER_WORD "': only a trace starts this process, for its own "
 			   "output; see jankbpf --help");
 		return JANK_EXIT_USAGE;
 	}
-	ignore_signals();
+	signal(CONFINE_ORPHANED, on_orphaned);
 	prctl(PR_SET_NAME, "jankbpf-deliver");
 	res = open_child(&child, &err);
 	if (!res || err.msg[0])

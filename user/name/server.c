@@ -3,16 +3,15 @@
 #include "name/name.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/own_process.h"
 #include "base/socket.h"
 #include "base/thread.h"
 #include "files/broker.h"
@@ -328,25 +327,6 @@ static int serve_one(struct server *s)
 	return socket__send(NAME_SOCKET_FD, &answer, sizeof(answer), s->out.data, s->out.len);
 }
 
-static bool is_ours(void)
-{
-	struct stat st;
-
-	return !fstat(NAME_SOCKET_FD, &st) && S_ISSOCK(st.st_mode);
-}
-
-/* The tracer ends us, not the terminal. */
-static void ignore_signals(void)
-{
-	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE };
-	sigset_t none;
-
-	for (unsigned i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
-		signal(ignored[i], SIG_IGN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 static int open_server(struct server *s)
 {
 	const struct symbolizer_opts opts = { .demangle = true };
@@ -369,12 +349,11 @@ int name_server__main(void)
 	struct server s = {};
 	int res;
 
-	if (!is_ours()) {
+	if (!own_process__begin(NAME_SOCKET_FD)) {
 		log__error("'" NAME_WORD "': only a trace starts this process, for its own "
 			   "names; see jankbpf --help");
 		return JANK_EXIT_USAGE;
 	}
-	ignore_signals();
 	prctl(PR_SET_NAME, "jankbpf-name");
 	res = open_server(&s);
 	if (res) {
