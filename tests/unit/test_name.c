@@ -294,13 +294,13 @@ static int garbage(void)
 			uint64_t word = next_random(&state);
 
 			word = word % 3 ? word % 8 : word;
-			wire__put(&out, &word, sizeof(word));
+			strbuf__add(&out, &word, sizeof(word));
 		}
 		size = out.len;
 		for (int i = 0; i < UNREAD_CNT + 1; i++)
 			wire__put_text(&out, i % 2 ? "text" : NULL);
 		size = out.len - size;
-		wire__put(&out, &size, sizeof(size));
+		strbuf__add(&out, &size, sizeof(size));
 		answer.size = out.len;
 		if (socket__send(NAME_SOCKET_FD, &answer, sizeof(answer), out.data, out.len))
 			break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The tracer's side: the operations of a symbolizer whose work another process does. */
+/* The tracer's side: the functions of a remote symbolizer. Each sends a request. */
 #include "name/client.h"
 
 #include <errno.h>
@@ -54,7 +54,7 @@ static int64_t ask(struct name_client *client, uint32_t op, uint32_t pid, uint64
 
 /* --- stacks */
 
-/* Frames without names: of a stack whose request got no answer. */
+/* Gives the stack frames that have only addresses, because its request has no answer. */
 static int leave_nameless(struct stack *stack)
 {
 	size_t cnt = (size_t)stack->kernel_cnt + stack->user_cnt;
@@ -102,10 +102,10 @@ static void put_stack(struct strbuf *sb, const struct stack *stack)
 					 .user_cnt = stack->user_cnt,
 					 .script_cnt = stack->script_cnt };
 
-	wire__put(sb, &head, sizeof(head));
-	wire__put(sb, stack->addresses,
-		  ((size_t)stack->kernel_cnt + stack->user_cnt) * sizeof(*stack->addresses));
-	wire__put(sb, stack->script, stack->script_cnt * sizeof(*stack->script));
+	strbuf__add(sb, &head, sizeof(head));
+	strbuf__add(sb, stack->addresses,
+		    ((size_t)stack->kernel_cnt + stack->user_cnt) * sizeof(*stack->addresses));
+	strbuf__add(sb, stack->script, stack->script_cnt * sizeof(*stack->script));
 }
 
 /* Puts stacks into the request, at least one. Returns their number. */
@@ -179,8 +179,8 @@ static int unwind(void *ctx, uint32_t pid, const struct copy_event *copy, struct
 	int64_t res;
 
 	strbuf__reset(&client->out);
-	wire__put(&client->out, &copy->rec, sizeof(copy->rec));
-	wire__put(&client->out, copy->bytes, copy->rec.copy_sz);
+	strbuf__add(&client->out, &copy->rec, sizeof(copy->rec));
+	strbuf__add(&client->out, copy->bytes, copy->rec.copy_sz);
 	res = ask(client, NAME_UNWIND, pid, 0, 0, &in);
 	if (res == -ENOMEM)
 		return -ENOMEM;
@@ -222,7 +222,7 @@ static size_t keep_code(void *ctx, uint32_t pid, const uint64_t *words, size_t c
 	int64_t kept;
 
 	strbuf__reset(&client->out);
-	wire__put(&client->out, words, cnt * sizeof(*words));
+	strbuf__add(&client->out, words, cnt * sizeof(*words));
 	kept = ask(client, NAME_KEEP_CODE, pid, max, 0, &in);
 	if (kept <= 0 || (uint64_t)kept > max)
 		return 0;
@@ -265,8 +265,6 @@ static int process(void *ctx, uint32_t pid, struct err *err)
 	res = name_client__know(client, pid) ?: ask(client, NAME_PROCESS, pid, 0, 0, &in);
 	if (!res)
 		return 0;
-	if (res == -ESRCH)
-		name_client__forget(client, pid);
 	res = res < 0 && res > -4096 ? res : -EIO;
 	return err__set(err, (int)-res, "process %u: its mappings cannot be read: %s", pid,
 			strerror((int)-res));
@@ -280,7 +278,7 @@ static void mapped(void *ctx, uint32_t pid, const struct mapping *mapping)
 
 	if (!name_client__knows(client, pid)) /* its mappings are read when it is first seen */
 		return;
-	wire__put(&client->mapped, &one, sizeof(one));
+	strbuf__add(&client->mapped, &one, sizeof(one));
 	wire__put_text(&client->mapped, mapping->path);
 	client->mapped_cnt++;
 	if (client->mapped.len >= MAPPED_MAX)
@@ -375,7 +373,7 @@ static bool script_wait(void *ctx, uint32_t pid, const struct jank_script_frame 
 	struct wire in;
 
 	strbuf__reset(&client->out);
-	wire__put(&client->out, frames, cnt * sizeof(*frames));
+	strbuf__add(&client->out, frames, cnt * sizeof(*frames));
 	if (ask(client, NAME_SCRIPT_WAIT, pid, cnt, 0, &in) != true)
 		return false;
 	wire__take(&in, ret, sizeof(*ret));

@@ -41,7 +41,7 @@ static void put_frame(struct strbuf *sb, const struct frame *frame)
 		.app = frame->app,
 	};
 
-	wire__put(sb, &head, sizeof(head));
+	strbuf__add(sb, &head, sizeof(head));
 	wire__put_text(sb, frame->function);
 	wire__put_text(sb, frame->module);
 	wire__put_text(sb, frame->build_id);
@@ -77,7 +77,7 @@ static void put_stack(struct server *s, uint32_t pid, struct stack *stack)
 	int res = symbolizer__stack(s->sym, pid, stack);
 	const int64_t cnt = res ? res : (int64_t)stack->frame_cnt;
 
-	wire__put(&s->out, &cnt, sizeof(cnt));
+	strbuf__add(&s->out, &cnt, sizeof(cnt));
 	for (size_t i = 0; !res && i < stack->frame_cnt; i++)
 		put_frame(&s->out, &stack->frames[i]);
 	free(stack->frames);
@@ -97,24 +97,26 @@ static int64_t serve_stacks(struct server *s, const struct name_request *req, st
 	return res;
 }
 
-static int64_t serve_function(struct server *s, const struct name_request *req, struct wire *in)
+typedef int (*frame_fn)(struct symbolizer *sym, uint32_t pid, uint64_t addr, struct frame *ret);
+
+static int64_t serve_frame(struct server *s, const struct name_request *req, frame_fn fn)
 {
 	struct frame frame = {};
-	int res = symbolizer__function(s->sym, req->pid, req->a, &frame);
+	int res = fn(s->sym, req->pid, req->a, &frame);
 
 	if (!res)
 		put_frame(&s->out, &frame);
 	return res;
 }
 
+static int64_t serve_function(struct server *s, const struct name_request *req, struct wire *in)
+{
+	return serve_frame(s, req, symbolizer__function);
+}
+
 static int64_t serve_class(struct server *s, const struct name_request *req, struct wire *in)
 {
-	struct frame frame = {};
-	int res = symbolizer__class(s->sym, req->pid, req->a, &frame);
-
-	if (!res)
-		put_frame(&s->out, &frame);
-	return res;
+	return serve_frame(s, req, symbolizer__class);
 }
 
 /* --- code */
@@ -141,7 +143,7 @@ static int64_t serve_keep_code(struct server *s, const struct name_request *req,
 		return 0;
 	memcpy(words, in->at, in->left);
 	kept = symbolizer__keep_code(s->sym, req->pid, words, cnt, words + cnt, max);
-	wire__put(&s->out, words + cnt, kept * sizeof(*words));
+	strbuf__add(&s->out, words + cnt, kept * sizeof(*words));
 	free(words);
 	return (int64_t)kept;
 }
@@ -162,7 +164,7 @@ static int64_t serve_code_bytes(struct server *s, const struct name_request *req
 	if (req->b <= sizeof(bytes))
 		res = symbolizer__code_bytes(s->sym, req->pid, req->a, bytes, req->b);
 	if (!res)
-		wire__put(&s->out, bytes, req->b);
+		strbuf__add(&s->out, bytes, req->b);
 	return res;
 }
 
@@ -183,8 +185,8 @@ static int64_t serve_unwind(struct server *s, const struct name_request *req, st
 	if (res)
 		return res;
 	head = (struct name_unwound){ unwound->cnt, unwound->end, unwound->used_sz, 0 };
-	wire__put(&s->out, &head, sizeof(head));
-	wire__put(&s->out, unwound->addresses, unwound->cnt * sizeof(*unwound->addresses));
+	strbuf__add(&s->out, &head, sizeof(head));
+	strbuf__add(&s->out, unwound->addresses, unwound->cnt * sizeof(*unwound->addresses));
 	wire__put_text(&s->out, unwound->module);
 	return 0;
 }
@@ -236,7 +238,7 @@ static int64_t serve_script_threads(struct server *s, const struct name_request 
 	if (!threads)
 		return 0;
 	cnt = symbolizer__script_threads(s->sym, req->pid, threads, req->a);
-	wire__put(&s->out, threads, cnt * sizeof(*threads));
+	strbuf__add(&s->out, threads, cnt * sizeof(*threads));
 	free(threads);
 	return (int64_t)cnt;
 }
@@ -246,7 +248,7 @@ static int64_t serve_script_newest(struct server *s, const struct name_request *
 {
 	const uint64_t newest = symbolizer__script_newest(s->sym, req->pid);
 
-	wire__put(&s->out, &newest, sizeof(newest));
+	strbuf__add(&s->out, &newest, sizeof(newest));
 	return 0;
 }
 
@@ -260,7 +262,7 @@ static int64_t serve_script_wait(struct server *s, const struct name_request *re
 	wire__take(in, frames, req->a * sizeof(*frames));
 	if (in->bad || !symbolizer__script_wait(s->sym, req->pid, frames, (uint32_t)req->a, &wait))
 		return false;
-	wire__put(&s->out, &wait, sizeof(wait));
+	strbuf__add(&s->out, &wait, sizeof(wait));
 	return true;
 }
 
@@ -299,7 +301,7 @@ static void put_notes(struct server *s, struct name_answer *answer)
 		wire__put_text(&s->out, answer->unread[i] ? object : NULL);
 	}
 	size = s->out.len - size;
-	wire__put(&s->out, &size, sizeof(size));
+	strbuf__add(&s->out, &size, sizeof(size));
 }
 
 static int serve_one(struct server *s)

@@ -37,11 +37,6 @@ const char *wire__take_text(struct wire *wire, size_t *ret_len)
 	return text;
 }
 
-void wire__put(struct strbuf *sb, const void *bytes, size_t size)
-{
-	strbuf__add(sb, bytes, size);
-}
-
 void wire__put_text(struct strbuf *sb, const char *text)
 {
 	uint32_t len = text ? (uint32_t)strlen(text) : NO_TEXT;

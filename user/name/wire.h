@@ -113,7 +113,7 @@ void wire__take(struct wire *wire, void *to, size_t size);
 /* A text inside the message, or NULL where NULL was put. */
 const char *wire__take_text(struct wire *wire, size_t *ret_len);
 
-void wire__put(struct strbuf *sb, const void *bytes, size_t size);
-void wire__put_text(struct strbuf *sb, const char *text); /* NULL is allowed */
+/* Adds a text for wire__take_text; NULL is allowed. */
+void wire__put_text(struct strbuf *sb, const char *text);
 
 #endif
