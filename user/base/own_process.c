@@ -108,7 +108,7 @@ static bool reap(pid_t pid, int *ret_status)
 	return waitpid(pid, ret_status, WNOHANG) == pid;
 }
 
-/* Killed before its socket is closed: otherwise it might end by itself, and its status would lie. */
+/* Kill it before its socket is closed: else it may end by itself, with a misleading status. */
 void own_process__end(_Atomic pid_t *pid, int *sock, bool at_once, int *ret_status)
 {
 	if (*pid && at_once)

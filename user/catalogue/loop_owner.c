@@ -200,7 +200,7 @@ static bool wants_function(const struct loop_owner *owners, const struct catalog
 	return false;
 }
 
-/* A program whose sections decide, because some rows match by ELF section. */
+/* The program whose ELF sections a row may name. */
 struct program_of {
 	struct symbolizer *sym;
 	uint32_t pid;

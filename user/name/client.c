@@ -157,7 +157,7 @@ static void report_end(const struct name_client *client, bool gives_up)
 	strbuf__free(&how);
 }
 
-/* Ends the process, and starts another one: what it knew is told again with the next requests. */
+/* Ends the process and starts another, which learns each target with the next request about it. */
 static void restart(struct name_client *client, struct name_target *target)
 {
 	end(client, true);
@@ -199,14 +199,16 @@ static bool wants_cpu(pid_t pid)
 	return ret;
 }
 
+/* The CPU time is read only for an answer that is late: from its first tick on. */
 struct patience {
 	uint64_t begin_ns, begin_cpu_ns;
 };
 
-static bool is_stuck(const struct name_client *client, const struct patience *patience)
+static bool is_stuck(const struct name_client *client, struct patience *patience)
 {
 	uint64_t ns = clock__mono_ns() - patience->begin_ns;
 
+	patience->begin_cpu_ns = patience->begin_cpu_ns ?: cpu_ns(client->pid);
 	if (client->hurries && ns > HURRY_NS)
 		return true;
 	if (ns < STUCK_NS)
@@ -216,7 +218,7 @@ static bool is_stuck(const struct name_client *client, const struct patience *pa
 }
 
 /* Receives some bytes, at most size. Returns their number, or -errno; -ETIME: it is stuck. */
-static ssize_t receive_some(struct name_client *client, const struct patience *patience, void *to,
+static ssize_t receive_some(struct name_client *client, struct patience *patience, void *to,
 			    size_t size)
 {
 	struct pollfd in = { .fd = client->sock, .events = POLLIN };
@@ -238,7 +240,7 @@ static ssize_t receive_some(struct name_client *client, const struct patience *p
 	}
 }
 
-static int receive_head(struct name_client *client, const struct patience *patience,
+static int receive_head(struct name_client *client, struct patience *patience,
 			struct name_answer *ret)
 {
 	for (size_t at = 0; at < sizeof(*ret);) {
@@ -251,7 +253,7 @@ static int receive_head(struct name_client *client, const struct patience *patie
 	return ret->size > NAME_ANSWER_MAX ? -EBADMSG : 0;
 }
 
-static int receive_bytes(struct name_client *client, const struct patience *patience, size_t size)
+static int receive_bytes(struct name_client *client, struct patience *patience, size_t size)
 {
 	char chunk[65536];
 
@@ -306,7 +308,7 @@ static bool take_notes(struct name_client *client, const struct name_answer *ans
 static int exchange(struct name_client *client, const struct name_request *req,
 		    const struct strbuf *bytes, struct name_answer *answer, struct wire *ret)
 {
-	const struct patience patience = { clock__mono_ns(), cpu_ns(client->pid) };
+	struct patience patience = { .begin_ns = clock__mono_ns() };
 	int res = socket__send(client->sock, req, sizeof(*req), bytes ? bytes->data : NULL,
 			       req->size);
 

@@ -202,9 +202,9 @@ static void look(struct compat_watch *watch)
 }
 
 /*
- * With -a. A look that finds none may miss a process whose parent ends meanwhile. Where one such
- * program ran, another is likely to follow. So the probes are detached only after EMPTY_LOOKS empty
- * looks.
+ * With -a. A look may miss a process, if the parent of that process ends during the look. Where one
+ * such program ran, another is likely to follow. So the probes are detached only after EMPTY_LOOKS
+ * empty looks.
  */
 static void update(struct compat_watch *watch)
 {
