@@ -22,7 +22,7 @@
 #include <seccomp.h>
 #endif
 
-#include "deliver/calls.h"
+#include "deliver/confine.h"
 #include "session/tracer_filter.h"
 #include "tests/tap.h"
 

@@ -6,7 +6,6 @@
 
 #include "base/confine.h"
 #include "base/syscall_filter.h"
-#include "deliver/calls.h"
 #include "files/user_account.h"
 
 #define FILES_MAX 32 /* the directory sink has at most ten open */

@@ -4,6 +4,7 @@
 #define JANK_DELIVER_CONFINE_H
 
 #include "base/err.h"
+#include "base/syscall_filter.h"
 #include <signal.h>
 
 #define CONFINE_ORPHANED SIGUSR1 /* the signal of the parent's death */
@@ -14,5 +15,12 @@
  * message; then the process must end.
  */
 int confine(struct err *err);
+
+/* --- calls.c: the system calls, beyond those of every process */
+
+/* The sinks: once the process has given up its privileges. */
+extern const struct syscall_list deliver_calls;
+/* The start of one of our processes: from the tracer's clone to a filter of its own. */
+extern const struct syscall_list deliver_start_calls;
 
 #endif

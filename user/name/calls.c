@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "name/calls.h"
+#include "name/name.h"
 
 #include <fcntl.h>
 #include <stddef.h>

@@ -10,7 +10,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "name/calls.h"
 #include "name/name.h"
 
 #define NOBODY	 65534

@@ -12,6 +12,7 @@
 #define JANK_NAME_NAME_H
 
 #include "base/err.h"
+#include "base/syscall_filter.h"
 #include "symbol/names/symbolize.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +51,11 @@ int name_server__main(void);
 
 /* confine.c: gives up what the process must not have. 0 or -errno. */
 int name_server__confine(void);
+
+/*
+ * calls.c: the system calls beyond those of every process, once it has given up its privileges. Its
+ * start needs deliver_start_calls (deliver/confine.h).
+ */
+extern const struct syscall_list name_calls;
 
 #endif

@@ -9,8 +9,8 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "deliver/calls.h"
-#include "name/calls.h"
+#include "deliver/confine.h"
+#include "name/name.h"
 
 #define INT		 UINT32_MAX /* the kernel ignores the upper half of such an argument */
 #define IOCTL_TYPE	 0xff00
