@@ -95,6 +95,17 @@ def target(*args, exe=TARGET, **options):
     return process
 
 
+def private_copy(name):
+    """Of the program that target starts: one that only another user may read."""
+    folder = scratch(name)
+    os.mkdir(folder)
+    shutil.copy(TARGET, f"{folder}/target")
+    for path in (f"{folder}/target", folder):
+        os.chown(path, 65534, 65534)
+        os.chmod(path, 0o700)
+    return f"{folder}/target"
+
+
 def simjank(*args, build=SIMJANK, **options):
     """A simjank that has created its threads and is about to begin."""
     reader, writer = os.pipe()
@@ -187,6 +198,19 @@ def has_filters():
     """The build and the kernel have filters of system calls."""
     doctor = subprocess.run([JANK, "doctor"], capture_output=True, text=True, check=False).stdout
     return re.search(r"^  ok +seccomp ", doctor, re.MULTILINE) is not None
+
+
+def check_powerless(status, what, bounds):
+    """By /proc/PID/status. bounds: nothing can give it a capability, as at the start of a trace."""
+    caps = {key: int(status[key], 16) for key in ("CapInh", "CapPrm", "CapEff", "CapAmb")}
+    ok(not any(caps.values()), f"{what}: it has no capability", caps)
+    if bounds:
+        ok(int(status["CapBnd"], 16) == 0, f"{what}: nor can it get one", status["CapBnd"])
+    ok(status["NoNewPrivs"] == "1", f"{what}: no_new_privs")
+    if has_filters():
+        ok(status["Seccomp"] == "2", f"{what}: its system calls are filtered", status["Seccomp"])
+    else:
+        skip(f"{what}: its system calls are filtered", "no libseccomp, or no filters in the kernel")
 
 
 def fds_of(pid):

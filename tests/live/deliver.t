@@ -41,15 +41,7 @@ def check_power(tracer, what, uid, bounds):
     ids = {key: status[key].split() for key in ("Uid", "Gid")}
     ok(ids == {"Uid": [str(uid)] * 4, "Gid": [str(uid)] * 4}, f"{what}: it is user {uid}", ids)
     ok(set(status["Groups"].split()) <= {str(uid)}, f"{what}: it has no other group", status["Groups"])
-    caps = {key: int(status[key], 16) for key in ("CapInh", "CapPrm", "CapEff", "CapAmb")}
-    ok(not any(caps.values()), f"{what}: it has no capability", caps)
-    if bounds:
-        ok(int(status["CapBnd"], 16) == 0, f"{what}: nor can it get one", status["CapBnd"])
-    ok(status["NoNewPrivs"] == "1", f"{what}: no_new_privs")
-    if bad.has_filters():
-        ok(status["Seccomp"] == "2", f"{what}: its system calls are filtered", status["Seccomp"])
-    else:
-        bad.skip(f"{what}: its system calls are filtered", "no libseccomp, or no filters in the kernel")
+    bad.check_powerless(status, what, bounds)
     with open(f"/proc/{pid}/limits", encoding="ascii") as limits:
         files = next(line for line in limits if line.startswith("Max open files")).split()
     ok(int(files[3]) <= 64, f"{what}: it can open few files", files)

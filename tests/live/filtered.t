@@ -4,7 +4,6 @@
 that are killed, uprobes of programs that start later, rotation, a debuginfod server by name."""
 import http.server
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -52,13 +51,7 @@ def restarted(tracer, name, before):
 
 def start_nobody(name):
     """A program that only its user may read."""
-    folder = bad.scratch(name)
-    os.mkdir(folder)
-    shutil.copy(bad.TARGET, f"{folder}/target")
-    for path in (f"{folder}/target", folder):
-        os.chown(path, 65534, 65534)
-        os.chmod(path, 0o700)
-    process = bad.start([*AS_NOBODY, f"{folder}/target", "loop", "40"], stdout=subprocess.PIPE, text=True)
+    process = bad.start([*AS_NOBODY, bad.private_copy(name), "loop", "40"], stdout=subprocess.PIPE, text=True)
     process.stdout.readline()
     return process
 

@@ -36,15 +36,7 @@ def check_power(tracer, what, bounds):
     status = bad.status_of(pid)
     ids = {key: set(status[key].split()) for key in ("Uid", "Gid")}
     ok(ids == {"Uid": {NOBODY}, "Gid": {NOBODY}} and not status["Groups"].split(), f"{what}: it is nobody", ids)
-    caps = {key: int(status[key], 16) for key in ("CapInh", "CapPrm", "CapEff", "CapAmb")}
-    ok(not any(caps.values()), f"{what}: it has no capability", caps)
-    if bounds:
-        ok(int(status["CapBnd"], 16) == 0, f"{what}: nor can it get one", status["CapBnd"])
-    ok(status["NoNewPrivs"] == "1", f"{what}: no_new_privs")
-    if bad.has_filters():
-        ok(status["Seccomp"] == "2", f"{what}: its system calls are filtered", status["Seccomp"])
-    else:
-        bad.skip(f"{what}: its system calls are filtered", "no libseccomp, or no filters in the kernel")
+    bad.check_powerless(status, what, bounds)
     ok(os.stat(f"/proc/{pid}/mem").st_uid == 0, f"{what}: programs of nobody's cannot look into it")
     return pid
 

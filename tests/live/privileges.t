@@ -63,17 +63,6 @@ def test_doctor():
     ok({line.split()[1] for line in kept.splitlines()[1:]} == set(NUMBERS), "doctor names what is kept, and why", text)
 
 
-def private_copy(name):
-    """A program that only another user may read."""
-    folder = bad.scratch(name)
-    os.mkdir(folder)
-    shutil.copy(bad.TARGET, f"{folder}/target")
-    for path in (f"{folder}/target", folder):
-        os.chown(path, 65534, 65534)
-        os.chmod(path, 0o700)
-    return f"{folder}/target"
-
-
 def functions(blocks, pid):
     return {f["function"] for b in blocks if b["pid"] == pid for s in b["samples"] for f in s["stack"]
             if "function" in f and not f.get("kernel")}
@@ -84,7 +73,7 @@ def test_late():
     os.chmod(bad.SCRATCH, 0o711)
     tracer = bad.Tracer("--json", "-t", "25ms", "-a", "-u", "65534", "--marks", "always")
     check_sets("-a", tracer, ALWAYS)
-    program, deleted = private_copy("late"), private_copy("deleted")
+    program, deleted = bad.private_copy("late"), bad.private_copy("deleted")
     late = start_nobody(program)
     gone = start_nobody(deleted)
     shutil.rmtree(bad.scratch("deleted"))
@@ -176,7 +165,7 @@ def test_reasons(process):
     # a priority that it was started with needs no capability
     result = without("CAP_SYS_NICE", "-v", "-p", process.pid, preexec_fn=lambda: os.setpriority(os.PRIO_PROCESS, 0, 0))
     ok("no higher priority" in result.err, "without CAP_SYS_NICE: no priority", result)
-    private = start_nobody(private_copy("unread"))
+    private = start_nobody(bad.private_copy("unread"))
     result = without("CAP_DAC_READ_SEARCH", "-p", private.pid)
     bad.end(private)
     ok(result.status == 0 and "main" not in functions(result.of("block"), private.pid),
