@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Page faults: the file with the page that a dispatch waits for. */
+#include "bpf/preempt.bpf.h"
 #include "bpf/thread.bpf.h"
 
 static __always_inline void fault__record(struct address_space *mapping)
@@ -12,9 +13,11 @@ static __always_inline void fault__record(struct address_space *mapping)
 		return;
 	if (!filter__maybe(KREAD(task, tgid)))
 		return;
+	preempt__disable();
 	t = thread__get(task);
 	if (t && t->start_ns)
 		t->fault_inode = (u64)BPF_CORE_READ(mapping, host);
+	preempt__enable();
 }
 
 /* A page of a mapped file is missing. */

@@ -2,13 +2,18 @@
 /* Probes of a loop's waits: system-call tracepoints, or uprobes on the target's libraries. */
 #include "bpf/looper.bpf.h"
 #include "bpf/poll.bpf.h"
+#include "bpf/preempt.bpf.h"
 
-static __always_inline int loop_wait__on_enter(s32 fd)
+/* sp: see loop_wait__sp */
+static __always_inline int loop_wait__on_enter(s32 fd, u64 sp)
 {
 	struct task_struct *task = KERNEL_CURRENT();
 
-	if (filter__maybe(KREAD(task, tgid)))
-		loop_wait__begin(task, fd, 0);
+	if (!filter__maybe(KREAD(task, tgid)))
+		return 0;
+	preempt__disable();
+	loop_wait__begin(task, fd, sp);
+	preempt__enable();
 	return 0;
 }
 
@@ -19,11 +24,14 @@ static __always_inline int loop_wait__on_exit(long ret)
 
 	if (!filter__maybe(KREAD(task, tgid)))
 		return 0;
+	preempt__disable();
 	regs = compat__user_regs(task);
 	if (jank_conf.infer_begin)
 		loop_wait__turn(task, regs, ret);
 	else
-		loop_wait__end(task, ret, compat__syscall_arg(regs, 1));
+		loop_wait__end(task, ret, compat__syscall_arg(regs, 0),
+			       compat__syscall_arg(regs, 1));
+	preempt__enable();
 	return 0;
 }
 
@@ -31,8 +39,11 @@ static __always_inline int poll__on_enter(void)
 {
 	struct task_struct *task = KERNEL_CURRENT();
 
-	if (filter__maybe(KREAD(task, tgid)))
-		poll__enter(task, compat__user_regs(task));
+	if (!filter__maybe(KREAD(task, tgid)))
+		return 0;
+	preempt__disable();
+	poll__enter(task, compat__user_regs(task));
+	preempt__enable();
 	return 0;
 }
 
@@ -45,10 +56,12 @@ static __always_inline int poll__on_exit(long ret)
 
 	if (!filter__maybe(KREAD(task, tgid)))
 		return 0;
+	preempt__disable();
 	regs = compat__user_regs(task);
 	nr = compat__syscall_nr(regs);
 	at = poll__place(regs, nr, poll__class(nr));
 	poll__turn(task, regs, &at, ret);
+	preempt__enable();
 	return 0;
 }
 
@@ -65,10 +78,11 @@ static __always_inline int poll__on_exit(long ret)
 		return on_exit;                                                                    \
 	}
 
-JANK_TRACEPOINTS(epoll_wait, wait, loop_wait__on_enter(ctx->args[0]), loop_wait__on_exit(ctx->ret))
-JANK_TRACEPOINTS(epoll_pwait, pwait, loop_wait__on_enter(ctx->args[0]),
+JANK_TRACEPOINTS(epoll_wait, wait, loop_wait__on_enter(ctx->args[0], 0),
 		 loop_wait__on_exit(ctx->ret))
-JANK_TRACEPOINTS(epoll_pwait2, pwait2, loop_wait__on_enter(ctx->args[0]),
+JANK_TRACEPOINTS(epoll_pwait, pwait, loop_wait__on_enter(ctx->args[0], 0),
+		 loop_wait__on_exit(ctx->ret))
+JANK_TRACEPOINTS(epoll_pwait2, pwait2, loop_wait__on_enter(ctx->args[0], 0),
 		 loop_wait__on_exit(ctx->ret))
 JANK_TRACEPOINTS(poll, poll, poll__on_enter(), poll__on_exit(ctx->ret))
 JANK_TRACEPOINTS(ppoll, ppoll, poll__on_enter(), poll__on_exit(ctx->ret))
@@ -83,7 +97,6 @@ JANK_TRACEPOINTS(io_uring_enter, uring, poll__on_enter(), poll__on_exit(ctx->ret
 TRACEPOINT("sys_enter")
 int BPF_PROG(jank_on_sys_enter, struct pt_regs *regs, long id)
 {
-	struct task_struct *task;
 	s32 nr;
 
 	if (jank_conf.compat_apart && !compat__is_32bit(regs))
@@ -93,11 +106,7 @@ int BPF_PROG(jank_on_sys_enter, struct pt_regs *regs, long id)
 		return poll__on_enter();
 	if (!loop_wait__is_epoll(nr))
 		return 0;
-	task = KERNEL_CURRENT();
-	if (!filter__maybe(KREAD(task, tgid)))
-		return 0;
-	loop_wait__begin(task, compat__syscall_arg(regs, 0), compat__user_sp(regs));
-	return 0;
+	return loop_wait__on_enter(compat__syscall_arg(regs, 0), compat__user_sp(regs));
 }
 
 TRACEPOINT("sys_exit")
@@ -122,22 +131,26 @@ int BPF_PROG(jank_on_sys_exit, struct pt_regs *regs, long ret)
 SEC("uprobe")
 int jank_on_wait_begin(struct pt_regs *ctx)
 {
-	struct task_struct *task = KERNEL_CURRENT();
-
-	loop_wait__begin(task, PT_REGS_PARM1(ctx), PT_REGS_SP(ctx));
+	preempt__disable();
+	loop_wait__begin(KERNEL_CURRENT(), PT_REGS_PARM1(ctx), PT_REGS_SP(ctx));
+	preempt__enable();
 	return 0;
 }
 
 SEC("uprobe")
 int jank_on_wait_end(struct pt_regs *ctx)
 {
-	loop_wait__end(KERNEL_CURRENT(), PT_REGS_RC(ctx), 0);
+	preempt__disable();
+	loop_wait__end(KERNEL_CURRENT(), PT_REGS_RC(ctx), -1, 0);
+	preempt__enable();
 	return 0;
 }
 
 SEC("uprobe")
 int jank_on_looper(struct pt_regs *ctx)
 {
+	preempt__disable();
 	looper__enter(KERNEL_CURRENT(), PT_REGS_PARM1(ctx), PT_REGS_SP(ctx));
+	preempt__enable();
 	return 0;
 }

@@ -247,15 +247,31 @@ static __noinline int loop_wait__learn_loop(struct jank_thread *t, struct task_s
 }
 
 /*
- * A wait in epoll returned; events: see message__begin. A wait that began before the trace also
- * opens a dispatch.
+ * A dispatch is open, and a wait on fd has returned. If it is the loop's own wait, its begin was
+ * missed (bpf/preempt.bpf.h), and the dispatch would include it: gives the dispatch up. Returns
+ * false for a handler's wait.
  */
-static __always_inline void loop_wait__end(struct task_struct *task, long ret, u64 events)
+static __noinline int loop_wait__missed(struct jank_thread *t, s32 fd)
+{
+	if (fd < 0 || fd != t->fd || t->looper_entry)
+		return false;
+	thread__forget_dispatch(t);
+	lost__add(JANK_LOST_LOOP_CHANGED);
+	return true;
+}
+
+/*
+ * A wait on fd (-1: not known) in epoll returned; events: see message__begin. A wait that began
+ * before the trace also opens a dispatch.
+ */
+static __always_inline void loop_wait__end(struct task_struct *task, long ret, s32 fd, u64 events)
 {
 	struct jank_thread *t = loop_wait__thread(task, JANK_LOOP_EPOLL);
 	u64 now;
 
-	if (!t || t->phase == JANK_PHASE_DISPATCH || t->loop == JANK_LOOP_POLL)
+	if (!t || t->loop == JANK_LOOP_POLL)
+		return;
+	if (t->phase == JANK_PHASE_DISPATCH && !loop_wait__missed(t, fd))
 		return;
 	now = bpf_ktime_get_ns();
 	if (t->fd < 0) {

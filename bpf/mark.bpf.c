@@ -6,6 +6,7 @@
  */
 #include "bpf/loop_wait.bpf.h"
 #include "bpf/message.bpf.h"
+#include "bpf/preempt.bpf.h"
 
 /*
  * Does the function that marked the open message still run? Then this mark is nested in it (Qt's
@@ -44,43 +45,50 @@ static __always_inline void mark__keep(struct jank_handled *handled, struct pt_r
 }
 
 /* The handling of a message begins. The first mark of a dispatch includes the time before it. */
-SEC("uprobe")
-int jank_on_mark(struct pt_regs *ctx)
+static __always_inline void mark__begin(struct jank_thread *t, struct task_struct *task,
+					struct pt_regs *ctx)
 {
-	struct task_struct *task = KERNEL_CURRENT();
-	struct jank_thread *t = thread__get(task);
 	u64 now;
 
-	if (!t)
-		return 0;
 	if (!t->start_ns) {
 		if (t->loop != JANK_LOOP_CUSTOM)
-			return 0;
+			return;
 		/* No other probe sees the end of the wait. */
 		message__begin(t, 0);
 		thread__open(t, task, bpf_ktime_get_ns());
 	} else if (mark__is_nested(&t->handled, PT_REGS_SP(ctx))) {
 		t->handled.nested_cnt++;
-		return 0;
+		return;
 	} else if (t->handled.mark) {
 		now = bpf_ktime_get_ns();
 		thread__close(t, task, now, JANK_END_MARK);
 		thread__open(t, task, now);
 	}
 	mark__keep(&t->handled, ctx, bpf_get_attach_cookie(ctx) + 1);
+}
+
+SEC("uprobe")
+int jank_on_mark(struct pt_regs *ctx)
+{
+	struct task_struct *task = KERNEL_CURRENT();
+	struct jank_thread *t = thread__get(task);
+
+	if (!t)
+		return 0;
+	preempt__disable();
+	mark__begin(t, task, ctx);
+	preempt__enable();
 	return 0;
 }
 
 /* Entry of the function that a loop file names as the wait: the open dispatch ends. */
-SEC("uprobe")
-int jank_on_custom(struct pt_regs *ctx)
+static __always_inline void mark__end(struct task_struct *task)
 {
-	struct task_struct *task = KERNEL_CURRENT();
 	struct jank_thread *t = loop_wait__thread(task, JANK_LOOP_CUSTOM);
 	u64 now;
 
 	if (!t)
-		return 0;
+		return;
 	now = bpf_ktime_get_ns();
 	if (t->loop != JANK_LOOP_CUSTOM) {
 		thread__end_trial(t);
@@ -91,5 +99,13 @@ int jank_on_custom(struct pt_regs *ctx)
 		thread__close(t, task, now, JANK_END_WAIT);
 	}
 	t->phase = JANK_PHASE_WAITING;
+}
+
+SEC("uprobe")
+int jank_on_custom(struct pt_regs *ctx)
+{
+	preempt__disable();
+	mark__end(KERNEL_CURRENT());
+	preempt__enable();
 	return 0;
 }

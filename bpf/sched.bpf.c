@@ -2,6 +2,7 @@
 /* Probes of the scheduler: switches, wake-ups, and the ends of threads and programs. */
 #include "bpf/sched.bpf.h"
 #include "bpf/loop.bpf.h"
+#include "bpf/preempt.bpf.h"
 
 TRACEPOINT("sched_switch")
 int jank_on_switch(__u64 *ctx)
@@ -133,29 +134,25 @@ int BPF_PROG(jank_on_fork, struct task_struct *parent, struct task_struct *child
 
 	if (tgid == parent_tgid || !bpf_map_lookup_elem(&jank_tgids, &parent_tgid))
 		return 0;
+	preempt__disable();
 	if (bpf_map_update_elem(&jank_tgids, &tgid, &one, BPF_ANY))
 		lost__add(JANK_LOST_NO_THREAD);
+	preempt__enable();
 	return 0;
 }
 
-TRACEPOINT("sched_process_exit")
-int BPF_PROG(jank_on_exit, struct task_struct *task)
+static __always_inline void sched__exit(struct task_struct *task, __u32 tgid)
 {
-	__u32 tgid = KREAD(task, tgid);
 	struct jank_thread *t;
 	u64 now;
 
-	/* of any thread: threads that a dispatch waited for have frames, too */
-	script__forget(KREAD(task, pid));
-	if (!filter__maybe(tgid))
-		return 0;
 	if ((__u32)KREAD(task, pid) == tgid) {
 		bpf_map_delete_elem(&jank_pollers, &tgid);
 		bpf_map_delete_elem(&jank_parkers, &tgid);
 	}
 	t = thread__get(task);
 	if (!t)
-		return 0;
+		return;
 	now = bpf_ktime_get_ns();
 	if (t->start_ns && loop__lives(t, task) && !sched__ends_in_wait(t, task))
 		thread__close(t, task, now, JANK_END_EXIT);
@@ -168,6 +165,20 @@ int BPF_PROG(jank_on_exit, struct task_struct *task)
 		if (!sched__send_thread(t, task, now))
 			t->dispatch_cnt = 0;
 	thread__free(task, KREAD(task, pid));
+}
+
+TRACEPOINT("sched_process_exit")
+int BPF_PROG(jank_on_exit, struct task_struct *task)
+{
+	__u32 tgid = KREAD(task, tgid);
+
+	/* of any thread: threads that a dispatch waited for have frames, too */
+	script__forget(KREAD(task, pid));
+	if (!filter__maybe(tgid))
+		return 0;
+	preempt__disable();
+	sched__exit(task, tgid);
+	preempt__enable();
 	return 0;
 }
 
@@ -175,8 +186,7 @@ int BPF_PROG(jank_on_exit, struct task_struct *task)
  * A thread other than the main one also takes over the main thread's number; its earlier records
  * have its old number. The program has a new name, which a filter may not admit.
  */
-TRACEPOINT("sched_process_exec")
-int BPF_PROG(jank_on_exec, struct task_struct *task, pid_t old_tid)
+static __always_inline void sched__exec(struct task_struct *task, pid_t old_tid)
 {
 	bool admitted = filter__traced(task);
 	bool compat = compat__is_32bit(compat__user_regs(task));
@@ -192,7 +202,7 @@ int BPF_PROG(jank_on_exec, struct task_struct *task, pid_t old_tid)
 	script__forget(KREAD(task, pid));
 	t = thread__get_as(task, old_tid);
 	if (jank_conf.all ? !t && !(compat && jank_conf.compat_apart) : !admitted)
-		return 0;
+		return;
 	now = bpf_ktime_get_ns();
 	if (t) {
 		if (t->start_ns)
@@ -221,5 +231,13 @@ int BPF_PROG(jank_on_exec, struct task_struct *task, pid_t old_tid)
 		rec.hdr.flags |= JANK_EXEC_32BIT;
 	record__comm(rec.comm, task);
 	record__send(&rec, sizeof(rec));
+}
+
+TRACEPOINT("sched_process_exec")
+int BPF_PROG(jank_on_exec, struct task_struct *task, pid_t old_tid)
+{
+	preempt__disable();
+	sched__exec(task, old_tid);
+	preempt__enable();
 	return 0;
 }

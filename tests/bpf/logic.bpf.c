@@ -93,7 +93,7 @@ int logic_wait(struct logic_step *ctx)
 		loop_wait__begin(task, ctx->fd, ctx->sp);
 		break;
 	case LOGIC_END:
-		loop_wait__end(task, ctx->ret, 0);
+		loop_wait__end(task, ctx->ret, ctx->fd ?: -1, 0);
 		break;
 	case LOGIC_LOOPER:
 		looper__enter(task, ctx->looper, ctx->sp);

@@ -148,9 +148,10 @@ static inline struct logic_step logic__step(struct logic_step what)
 	return what;
 }
 
-#define STEP(name, ...) logic__step((struct logic_step){ .step = LOGIC_##name, __VA_ARGS__ })
-#define BEGIN(f, stack) STEP(BEGIN, .fd = (f), .sp = (stack))
-#define END(value)	STEP(END, .ret = (value))
+#define STEP(name, ...)	 logic__step((struct logic_step){ .step = LOGIC_##name, __VA_ARGS__ })
+#define BEGIN(f, stack)	 STEP(BEGIN, .fd = (f), .sp = (stack))
+#define END(value)	 STEP(END, .ret = (value))
+#define END_OF(f, value) STEP(END, .fd = (f), .ret = (value))
 
 static inline uint64_t logic__lost(uint32_t reason)
 {

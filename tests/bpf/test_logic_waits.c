@@ -57,6 +57,23 @@ static void test_nested(void)
 	is_uint(logic__lost(JANK_LOST_LOOP_CHANGED), 0, "no dispatch was given up");
 }
 
+static void test_missed_begin(void)
+{
+	struct logic_step open, s;
+
+	logic__begin();
+	BEGIN(one, 1000);
+	open = END_OF(one, 1);
+	ok(END_OF(two, 1).start_ns == open.start_ns, "the end of a handler's wait");
+	is_uint(logic__lost(JANK_LOST_LOOP_CHANGED), 0, "gives no dispatch up");
+	s = END_OF(one, 2);
+	ok(s.phase == 2 && s.start_ns > open.start_ns && s.ready_cnt == 2 && !s.dispatch_cnt,
+	   "the loop's own wait ends, and its begin was not seen: only the next dispatch counts");
+	is_uint(logic__lost(JANK_LOST_LOOP_CHANGED), 1, "the one before is given up and counted");
+	s = BEGIN(one, 1000);
+	ok(s.phase == 1 && s.dispatch_cnt == 1, "and the next one is whole");
+}
+
 static void test_other_loop(void)
 {
 	struct logic_step s;
@@ -224,6 +241,7 @@ int main(void)
 	LOGIC_START("logic_wait", "logic_sched");
 	test_first();
 	test_nested();
+	test_missed_begin();
 	test_other_loop();
 	test_many_nested();
 	test_closed_loop();

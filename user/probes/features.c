@@ -27,6 +27,15 @@ struct btf;
 JANK_FEATURES(JANK_X_PROBE)
 #undef JANK_X_PROBE
 
+#define PREEMPT_DISABLE "bpf_preempt_disable"
+#define PREEMPT_ENABLE	"bpf_preempt_enable"
+
+/* Returns the type of a function of the kernel, or -errno. */
+static int find_function(const struct btf *btf, const char *name)
+{
+	return btf ? btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) : -ENODATA;
+}
+
 #define X_INFO(NAME, name, need, ...) { #name, FEATURE_##need, __VA_ARGS__ },
 static const struct feature_info infos[] = { JANK_FEATURES(X_INFO) };
 
@@ -113,6 +122,10 @@ int features__probe(const char *const *disabled, size_t n, struct features *ret,
 		feats.why[i] = off ? -ECANCELED : probes[i](btf);
 		if (!feats.why[i])
 			feats.has |= 1u << i;
+	}
+	if (features__has(&feats, FEATURE_PREEMPT_OFF)) {
+		feats.preempt_disable_id = find_function(btf, PREEMPT_DISABLE);
+		feats.preempt_enable_id = find_function(btf, PREEMPT_ENABLE);
 	}
 	btf__free(btf);
 	libbpf_set_print(print);
@@ -286,6 +299,24 @@ int probe__file_fault(const struct btf *btf)
 int probe__cache_add(const struct btf *btf)
 {
 	return attach_raw_tp("mm_filemap_add_to_page_cache");
+}
+
+/* A program that calls both functions, of a type that any other may also have. */
+int probe__preempt_off(const struct btf *btf)
+{
+	int disable = find_function(btf, PREEMPT_DISABLE);
+	int enable = find_function(btf, PREEMPT_ENABLE);
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_KFUNC_CALL, .imm = disable },
+		{ .code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_KFUNC_CALL, .imm = enable },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+
+	if (disable < 0 || enable < 0)
+		return disable < 0 ? disable : enable;
+	return close_probe(
+		bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL, "GPL", insns, 4, NULL));
 }
 
 /* Missing until the module drm is loaded. */

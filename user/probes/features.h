@@ -88,6 +88,11 @@
 	  "page faults: the file, where file_fault is missing",                                    \
 	  "without file_fault too a page fault has no file",                                       \
 	  "boot a kernel built with CONFIG_TRACEPOINTS=y")                                         \
+	X(PREEMPT_OFF, preempt_off, OPTIONAL, "6.10",                                              \
+	  "probes that are not preempted half-way, on kernels that would (tracepoints from 7.0 "   \
+	  "on, uprobes from 6.0 on)",                                                              \
+	  "such a kernel may miss a dispatch's begin or end (counted: probes_skipped)",            \
+	  "boot a kernel from 6.10 on with CONFIG_DEBUG_INFO_BTF=y")                               \
 	X(VBLANK, vblank, OPTIONAL, "5.0 (a38d1107f937)",                                          \
 	  "the frames of a display that a block missed",                                           \
 	  "records have no `frames`, only those dropped by --fps",                                 \
@@ -112,6 +117,8 @@ struct features {
 	uint32_t has;	      /* bit (1 << enum feature) */
 	uint32_t disabled;    /* switched off by the user, even if the kernel has it */
 	int why[FEATURE_CNT]; /* 0: available; -ECANCELED: switched off; else -errno */
+	/* with FEATURE_PREEMPT_OFF: the kernel's functions of these names, by type */
+	int preempt_disable_id, preempt_enable_id;
 };
 _Static_assert(FEATURE_CNT <= 32, "features.has");
 

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Finds the marks of bpf/preempt.bpf.h in the programs and replaces them. See preempt.h. */
+#include "probes/preempt.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+/* Lengths of the marks: so many jumps to the next instruction. The compiler makes no such row. */
+#define BEGIN_CNT 2
+#define END_CNT	  3
+
+/* From 7.0 on tracepoints run with preemption enabled (a46023d5616e). No type or file shows it. */
+static bool tracepoints_are_preempted(void)
+{
+	struct utsname uts;
+
+	return !uname(&uts) && strtoul(uts.release, NULL, 10) >= 7;
+}
+
+static bool is_uprobe(const struct bpf_program *prog)
+{
+	return bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE;
+}
+
+static bool is_next(const struct bpf_insn *insn)
+{
+	return insn->code == (BPF_JMP | BPF_JA) && !insn->off;
+}
+
+static struct bpf_insn kernel_call(int btf_id)
+{
+	return (struct bpf_insn){ .code = BPF_JMP | BPF_CALL,
+				  .src_reg = BPF_PSEUDO_KFUNC_CALL,
+				  .imm = btf_id };
+}
+
+/* The compiler may repeat an end. The verifier refuses a path with a begin and no end. */
+static void replace_marks(struct bpf_insn *insns, size_t cnt, const struct features *feats)
+{
+	size_t row;
+
+	for (size_t i = 0; i < cnt; i += row ?: 1) {
+		for (row = 0; i + row < cnt && is_next(&insns[i + row]); row++)
+			;
+		if (row == BEGIN_CNT)
+			insns[i] = kernel_call(feats->preempt_disable_id);
+		else if (row == END_CNT)
+			insns[i] = kernel_call(feats->preempt_enable_id);
+	}
+}
+
+static int prevent_in(struct bpf_program *prog, const struct features *feats)
+{
+	size_t cnt = bpf_program__insn_cnt(prog);
+	struct bpf_insn *insns = malloc(cnt * sizeof(*insns));
+	int ret;
+
+	if (!insns)
+		return -ENOMEM;
+	memcpy(insns, bpf_program__insns(prog), cnt * sizeof(*insns));
+	replace_marks(insns, cnt, feats);
+	ret = bpf_program__set_insns(prog, insns, cnt);
+	free(insns);
+	return ret;
+}
+
+int preempt__prevent(struct bpf_object *obj, const struct features *feats)
+{
+	bool tracepoints = tracepoints_are_preempted();
+	struct bpf_program *prog;
+	int ret = 0;
+
+	if (!features__has(feats, FEATURE_PREEMPT_OFF))
+		return 0;
+	bpf_object__for_each_program (prog, obj)
+		if (!ret && bpf_program__autoload(prog) && (tracepoints || is_uprobe(prog)))
+			ret = prevent_in(prog, feats);
+	return ret;
+}
