@@ -43,6 +43,7 @@ HANGS = ["--hang", "200ms", "--hang-guard", "350ms", "--tolerance", "runnable_p5
 TRUTHS = {"kernel": [], "uprobe": [], "plain": [], "hang": HANGS, "hang-plain": HANGS}
 # truth.py's checks with these prefixes; the others check counts
 ACCOUNT = ("running + runnable", "duration error", "|", "cause.kind")
+MISSED = "every dispatch over" # a dispatch whose probe the kernel skipped, as from 7.0 on
 # They run python3 on their output, which a guest does not have.
 HOST_TESTS = {"test_export_blockcanary", "test_export_dir", "test_export_full", "test_export_json"}
 TIMED_TESTS = {"test_descriptor", "test_fdtarget"} # these limit how long something may take
@@ -133,6 +134,23 @@ def check_verifier(tap, left, found):
     tap.note(left.text("veristat.out"))
 
 
+def skipped_runs(left, name):
+    """The probe runs that the kernel skipped, by the summary."""
+    return sum(record["lost"].get("probes_skipped", 0) for record in left.records(name + ".out")
+               if record["type"] == "summary" and record.get("lost"))
+
+
+def check_counts(tap, left, name, found, wrong, said):
+    """Are all dispatches reported once, and none invented? Skips when one is missing, and the kernel skipped
+    probes."""
+    what, skipped = f"{name}: each dispatch is reported once, none is invented", skipped_runs(left, name)
+    if skipped and wrong and all(text.startswith(MISSED) for text in wrong):
+        found["counts"] = True
+        tap.skip(what, f"a dispatch is missing, and the kernel skipped {skipped} runs of probes")
+        return
+    found["counts"] = tap.check(not wrong, what, *said)
+
+
 def check_truth(tap, left, name, options, found):
     """Reports truth.py's checks as two of our own; stores the results in `found`."""
     done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "truth.py"), left.path(name + ".truth"),
@@ -140,11 +158,11 @@ def check_truth(tap, left, name, options, found):
                           capture_output=True, text=True, timeout=60, check=False)
     checks = re.findall(r"^(ok|not ok) \d+ - (.*)", done.stdout, re.M)
     well = left.statuses.get(name) == 0 and done.returncode < 2
-    found["counts"] = well and all(ok == "ok" for ok, text in checks if not text.startswith(ACCOUNT))
+    wrong = [text for ok, text in checks if ok != "ok" and not text.startswith(ACCOUNT)]
+    wrong += [] if well else [f"status {left.statuses.get(name)}, truth.py's {done.returncode}"]
     found["account"] = well and all(ok == "ok" for ok, text in checks if text.startswith(ACCOUNT))
     details = "\n".join(line for line in done.stdout.splitlines() if not line.startswith(("ok", "1..")))
-    tap.check(found["counts"], f"{name}: each dispatch is reported once, none is invented", details, done.stderr,
-              left.said(name))
+    check_counts(tap, left, name, found, wrong, (details, done.stderr, left.said(name)))
     tap.measured(found["account"], f"{name}: accounts and causes are right", details)
     for line in re.findall(r"^# (?:duration error|\||cause\.kind|dispatches).*", done.stdout, re.M):
         tap.note(line[2:])
