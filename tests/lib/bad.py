@@ -194,12 +194,6 @@ def has_filters():
     return re.search(r"^  ok +seccomp ", doctor, re.MULTILINE) is not None
 
 
-def has_filters():
-    """The build and the kernel have filters of system calls."""
-    doctor = subprocess.run([JANK, "doctor"], capture_output=True, text=True, check=False).stdout
-    return re.search(r"^  ok +seccomp ", doctor, re.MULTILINE) is not None
-
-
 def check_powerless(status, what, bounds):
     """By /proc/PID/status. bounds: nothing can give it a capability, as at the start of a trace."""
     caps = {key: int(status[key], 16) for key in ("CapInh", "CapPrm", "CapEff", "CapAmb")}

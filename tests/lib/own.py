@@ -2,6 +2,8 @@
 """The processes that work for a tracer."""
 import os
 
+OWN_NAMES = ("jankbpf-name", "jankbpf-sites", "jankbpf-deliver")
+
 
 def children_of(pid):
     """A restart is the sink thread's child."""
@@ -28,5 +30,5 @@ def own_process(pid, name):
 
 
 def own_pids(pid):
-    """A tracer and the two processes that work for it, or only the process itself."""
-    return [pid] + [child for child in (own_process(pid, "jankbpf-name"), own_process(pid, "jankbpf-deliver")) if child]
+    """A tracer and the processes that work for it, or only the process itself."""
+    return [pid] + [child for child in (own_process(pid, name) for name in OWN_NAMES) if child]

@@ -18,9 +18,9 @@ from bad import ok
 NOBODY = "65534"
 
 
-def process_of(tracer):
-    """The pid of its jankbpf-name; 0: none now."""
-    return bad.own_process(tracer.pid, "jankbpf-name")
+def process_of(tracer, name="jankbpf-name"):
+    """The pid of that process of its; 0: none now."""
+    return bad.own_process(tracer.pid, name)
 
 
 def complaints(result):
@@ -31,8 +31,8 @@ def functions(block):
     return {frame["function"] for sample in block["samples"] for frame in sample["stack"] if "function" in frame}
 
 
-def check_power(tracer, what, bounds):
-    pid = process_of(tracer)
+def check_power(tracer, what, bounds, name="jankbpf-name"):
+    pid = process_of(tracer, name)
     status = bad.status_of(pid)
     ids = {key: set(status[key].split()) for key in ("Uid", "Gid")}
     ok(ids == {"Uid": {NOBODY}, "Gid": {NOBODY}} and not status["Groups"].split(), f"{what}: it is nobody", ids)
@@ -66,6 +66,10 @@ def test_power(process):
     os.kill(pid, signal.SIGKILL)
     settled(tracer, pid)
     check_power(tracer, "started again", False)
+    sites = check_power(tracer, "jankbpf-sites", True, "jankbpf-sites")
+    links = bad.fds_of(sites)
+    ok(sorted(link.partition(":")[0] for fd, link in links.items() if fd > 2) == ["socket"] and
+       links[0].startswith("socket:"), "jankbpf-sites: it has two sockets, and no file between two searches", links)
     before = len(tracer.stdout())
     again = bad.wait_for(lambda: b'"function":"main"' in tracer.stdout()[before:])
     result = tracer.stop()
@@ -159,6 +163,22 @@ def test_gone_for_good(process):
     ok(not process_of(tracer), "no process is left")
 
 
+def test_sites_killed():
+    """The loop of a program that starts later, which only uprobes show."""
+    go = bad.scratch("go")
+    tracer = bad.Tracer("--json", "-t", "25ms", "--backend", "uprobe", "--", "sh", "-c",
+                        f"while [ ! -e {go} ]; do sleep 0.1; done; exec {bad.SIMJANK} --quiet --scenario sleep:60ms --count 3"
+                        " --start-delay 500ms")
+    os.kill(process_of(tracer, "jankbpf-sites"), signal.SIGKILL)
+    with open(go, "w", encoding="ascii"):
+        pass
+    result = tracer.finish()
+    blocks = [block for block in result.of("block") if block["duration_ns"] > 55 * bad.MS]
+    ok(len(blocks) == 3, "jankbpf-sites killed: the next program's loop is found", result)
+    ok("looks for functions to probe ended" in result.err and
+       (result.summary() or {"lost": {}})["lost"].get("namer_restarted") == 1, "the restart is reported and counted", result)
+
+
 def test_stopped_at_end(process):
     tracer = bad.Tracer("--json", "-t", "25ms", "-p", process.pid)
     os.kill(process_of(tracer), signal.SIGSTOP)
@@ -176,6 +196,7 @@ def main():
     test_harassed(signal.SIGSTOP, "stopped", 1)
     test_gone_for_good(process)
     test_stopped_at_end(process)
+    test_sites_killed()
     bad.end(process)
     bad.done()
 

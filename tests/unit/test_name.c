@@ -6,6 +6,7 @@
 #include "name/name.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "base/socket.h"
 #include "files/apart.h"
 #include "name/wire.h"
+#include "symbol/elf/elffunc.h"
 #include "symbol/modules/module.h"
 #include "symbol/unwind/unwind.h"
 #include "tests/tap.h"
@@ -32,7 +34,8 @@ static void open_client(const char *role)
 	struct err err = {};
 
 	setenv(ROLE, role, 1);
-	if (name_client__start(&client, &err) || name_client__open(client, &sym, &err)) {
+	if (name_client__start(NAME_TASK_NAMES, &client, &err) ||
+	    name_client__open(client, &sym, &err)) {
 		fprintf(stderr, "%s\n", err.msg);
 		abort();
 	}
@@ -266,6 +269,124 @@ static void test_garbage(void)
 	free(unwound);
 }
 
+/* --- the process that finds functions for probes */
+
+static const char *const wanted[] = { "epoll_wait", "no_such_function", "malloc" };
+
+#define WANTED_CNT (sizeof(wanted) / sizeof(*wanted))
+
+static void open_sites(const char *role)
+{
+	struct err err = {};
+
+	setenv(ROLE, role, 1);
+	if (name_client__start(NAME_TASK_SITES, &client, &err) ||
+	    name_client__open_sites(client, &err)) {
+		fprintf(stderr, "%s\n", err.msg);
+		abort();
+	}
+}
+
+static int open_libc(void)
+{
+	static const char *const paths[] = { "/lib/x86_64-linux-gnu/libc.so.6",
+					     "/lib/aarch64-linux-gnu/libc.so.6" };
+	int fd = open(paths[0], O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? open(paths[1], O_RDONLY | O_CLOEXEC) : fd;
+}
+
+/* What the placing of a probe learns about libc. */
+struct learnt {
+	struct elffunc_place each[WANTED_CNT], any[WANTED_CNT];
+	int each_cnt, any_cnt, code_len;
+	uint8_t code[64];
+	uint64_t code_offset;
+	bool has_text, has_none;
+	uint16_t machine;
+};
+
+static int learn(struct learnt *ret)
+{
+	struct elffunc elf;
+	int res = elffunc__open(open_libc(), &elf);
+
+	memset(ret, 0, sizeof(*ret));
+	if (res)
+		return res;
+	ret->machine = elf.elf.machine;
+	ret->each_cnt = elffunc__find_each(&elf, wanted, WANTED_CNT, ret->each);
+	ret->any_cnt = elffunc__find(&elf, wanted, WANTED_CNT, ret->any);
+	if (ret->each_cnt > 0)
+		ret->code_len = elffunc__code(&elf, ret->each[0].value, ret->code,
+					      sizeof(ret->code), &ret->code_offset);
+	ret->has_text = elffunc__has_section(&elf, ".text");
+	ret->has_none = elffunc__has_section(&elf, ".no_such_section");
+	elffunc__close(&elf);
+	return 0;
+}
+
+static void test_sites(void)
+{
+	struct learnt here, there, after;
+	struct zip_entry entry;
+	int fd = open_libc();
+
+	if (fd < 0) {
+		skip(5, "no libc.so.6 where Debian has it");
+		return;
+	}
+	learn(&here);
+	open_sites("server");
+	is_int(learn(&there), 0, "it opens a library");
+	ok(here.each_cnt == 2 && here.code_len == sizeof(here.code) && here.has_text &&
+		   !memcmp(&here, &there, sizeof(here)),
+	   "functions, their code and sections are those that a search here finds");
+	is_int(elffunc__entry(fd, 4096, &entry), -ENOEXEC, "a library is no archive");
+	kill(name_client__pid(client), SIGKILL);
+	is_int(learn(&there), -ENOEXEC, "it is killed: the file under way has no functions");
+	ok(!learn(&after) && !memcmp(&here, &after, sizeof(here)), "the next one has");
+	close(fd);
+	name_client__free(client);
+}
+
+/* The process ends twice by the same file. */
+static void test_refused_site_file(void)
+{
+	uint64_t unread = unread__cnt();
+	struct learnt learnt;
+
+	open_sites("dies");
+	learn(&learnt);
+	is_int(name_client__restart_cnt(client), 1, "it ends by a file");
+	learn(&learnt);
+	learn(&learnt);
+	is_int(name_client__restart_cnt(client), 2, "after the second time it is not asked again");
+	is_int(unread__cnt(), unread + 1, "and the file counts as unread");
+	name_client__free(client);
+}
+
+static void test_site_garbage(void)
+{
+	struct zip_entry entry;
+	struct learnt learnt;
+	bool sane = true;
+	int fd = open_libc();
+
+	open_sites("garbage");
+	for (int i = 0; i < 300; i++) {
+		learn(&learnt);
+		sane &= learnt.each_cnt <= (int)WANTED_CNT && learnt.any_cnt <= (int)WANTED_CNT &&
+			learnt.code_len <= (int)sizeof(learnt.code);
+		if (fd >= 0 && !elffunc__entry(fd, 0, &entry))
+			sane &= strlen(entry.name) < sizeof(entry.name);
+	}
+	ok(sane, "whatever it answers, functions and code are within their limits");
+	name_client__free(client);
+	if (fd >= 0)
+		close(fd);
+}
+
 /* --- the process itself, in its roles */
 
 static uint64_t next_random(uint64_t *state)
@@ -356,6 +477,9 @@ int main(int argc, char **argv)
 	test_always_dies();
 	test_garbage();
 	test_refused_file();
+	test_sites();
+	test_refused_site_file();
+	test_site_garbage();
 	apart__stop();
 	return tap__done();
 }

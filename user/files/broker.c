@@ -47,7 +47,8 @@ struct broker {
 	struct known *known;
 	struct file_key refused[REFUSED_MAX];
 	unsigned refused_cnt;
-	int sock; /* -1: none */
+	int sock;	/* -1: none */
+	int offered_fd; /* borrowed; -1: none */
 	bool ends;
 };
 
@@ -144,6 +145,18 @@ static bool is_refused(struct broker *broker, const struct stat *st)
 	return ret;
 }
 
+int broker__offer(struct broker *broker, int fd)
+{
+	struct stat st;
+
+	if (fd >= 0 && !fstat(fd, &st) && is_refused(broker, &st))
+		return -EACCES;
+	pthread_mutex_lock(&broker->lock);
+	broker->offered_fd = fd;
+	pthread_mutex_unlock(&broker->lock);
+	return 0;
+}
+
 /* True for "/proc/PID/REST" of a process in the table; *ret_rest is REST. */
 static bool is_of_known(struct broker *broker, const char *path, const char **ret_rest,
 			uid_t *ret_uid)
@@ -224,6 +237,21 @@ static int open_own(struct broker *broker, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Of the file itself, which stays open whatever is offered next. */
+static int open_offered(struct broker *broker, struct stat *st)
+{
+	int fd;
+
+	pthread_mutex_lock(&broker->lock);
+	fd = broker->offered_fd < 0 ? -ENOENT : fcntl(broker->offered_fd, F_DUPFD_CLOEXEC, 0);
+	if (fd == -1)
+		fd = -errno;
+	pthread_mutex_unlock(&broker->lock);
+	if (fd >= 0)
+		fstat(fd, st);
+	return fd;
+}
+
 /* -EPERM: it is neither. */
 static int open_named(struct broker *broker, const struct broker_request *req, const char *path,
 		      const char *root, struct stat *st)
@@ -254,6 +282,8 @@ static int open_file(struct broker *broker, const struct broker_request *req, co
 
 	if (req->op == BROKER_OWN)
 		return open_own(broker, path);
+	if (req->op == BROKER_OFFERED)
+		return open_offered(broker, st);
 	if (req->op == BROKER_LINK)
 		fd = may_follow(broker, path) ? openfile__link(path, st) : -EACCES;
 	else
@@ -340,7 +370,7 @@ static void answer(struct broker *broker, const struct broker_request *req, cons
 	const char *root = text + strlen(text) + 1;
 
 	*ret_fd = -1;
-	if (req->op <= BROKER_IN_ROOT_NO_LINKS) {
+	if (req->op <= BROKER_OFFERED) {
 		*ret_fd = open_file(broker, req, text, root, &ret->st);
 		ret->res = *ret_fd < 0 ? *ret_fd : 0;
 	} else if (req->op <= BROKER_FILE) {
@@ -440,7 +470,7 @@ int broker__new(const struct broker_fetch *fetch, struct broker **ret)
 	if (!broker)
 		return -ENOMEM;
 	broker->fetch = *fetch;
-	broker->sock = -1;
+	broker->sock = broker->offered_fd = -1;
 	broker->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	res = broker->wake_fd < 0 ? -errno : 0;
 	pthread_mutex_init(&broker->lock, NULL);

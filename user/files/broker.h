@@ -53,6 +53,12 @@ void broker__forbid(struct broker *broker, uint32_t pid);
 /* Refuses this file from now on: reading it has ended the process twice. At most REFUSED_MAX. */
 void broker__refuse(struct broker *broker, uint64_t dev, uint64_t inode);
 
+/*
+ * Offers a file (borrowed until the next call; -1: none): the process gets it by BROKER_OFFERED,
+ * whatever it is. -EACCES: it is refused.
+ */
+int broker__offer(struct broker *broker, int fd);
+
 /* --- the side of the process: one thread */
 
 /* From now on, the readers of user/files ask the broker at the other end of this socket. */
@@ -66,6 +72,7 @@ enum broker_op {
 	BROKER_PATH,
 	BROKER_IN_ROOT,
 	BROKER_IN_ROOT_NO_LINKS,
+	BROKER_OFFERED, /* broker__offer */
 	/* memory */
 	BROKER_PAGES,  /* memory__read_across */
 	BROKER_MEMORY, /* apart__memory */

@@ -22,12 +22,22 @@
 #define TICK_MS	   250
 #define SEND_S	   5 /* it reads a request when it has answered the one before */
 /*
- * A process that gets no CPU makes no progress either, so it is given up sooner only if it ran for
- * that long, or neither ran nor wanted to.
+ * A process that gets no CPU makes no progress either, so it is given up sooner (stuck_ns) only if
+ * it ran for that long, or neither ran nor wanted to.
  */
-#define STUCK_NS   (5 * NS_PER_SEC)
 #define STARVED_NS (60 * NS_PER_SEC)
 #define HURRY_NS   NS_PER_SEC
+
+static const struct task {
+	const char *name, *does, *lacks;
+	uint64_t stuck_ns;
+} tasks[] = {
+	[NAME_TASK_NAMES] = { "jankbpf-name", "makes names", "names", 5 * NS_PER_SEC },
+	/* the ring's thread waits for it */
+	[NAME_TASK_SITES] = { "jankbpf-sites", "looks for functions to probe",
+			      "messages, and loops that only probes in functions show,",
+			      2 * NS_PER_SEC },
+};
 
 /* Of the process, by requests about one target. Later ones are not sent. */
 #define TARGET_DEATHS_MAX 4
@@ -90,7 +100,7 @@ static int start(struct name_client *client)
 		close(ends[1]);
 		return res;
 	}
-	res = own_process__start("jankbpf-name", NAME_WORD,
+	res = own_process__start(tasks[client->task].name, NAME_WORD,
 				 (struct own_process_fd[]){ { ends[1], NAME_SOCKET_FD },
 							    { broker_ends[1], NAME_BROKER_FD },
 							    { client->mark_fd, NAME_MARK_FD } },
@@ -141,19 +151,20 @@ static void suspect_file(struct name_client *client)
 
 static void report_end(const struct name_client *client, bool gives_up)
 {
+	const struct task *task = &tasks[client->task];
 	struct strbuf how = STRBUF_INIT;
 
 	own_process__add_end(&how, client->status);
 	log__status(NULL);
 	if (gives_up)
-		log__warn("the process that makes names ended %u times in a row without an answer "
-			  "(last: %s): names are missing from now on; see the kernel's log (dmesg) "
-			  "for a reason such as lack of memory",
-			  client->death_cnt, strbuf__str(&how));
+		log__warn("the process that %s ended %u times in a row without an answer (last: "
+			  "%s): %s are missing from now on; see the kernel's log (dmesg) for a "
+			  "reason such as lack of memory",
+			  task->does, client->death_cnt, strbuf__str(&how), task->lacks);
 	else
-		log__warn("the process that makes names ended, or made no progress (%s): it is "
-			  "started again, and the summary counts further ends",
-			  strbuf__str(&how));
+		log__warn("the process that %s ended, or made no progress (%s): it is started "
+			  "again, and the summary counts further ends",
+			  task->does, strbuf__str(&how));
 	strbuf__free(&how);
 }
 
@@ -207,13 +218,14 @@ struct patience {
 static bool is_stuck(const struct name_client *client, struct patience *patience)
 {
 	uint64_t ns = clock__mono_ns() - patience->begin_ns;
+	uint64_t stuck_ns = tasks[client->task].stuck_ns;
 
 	patience->begin_cpu_ns = patience->begin_cpu_ns ?: cpu_ns(client->pid);
 	if (client->hurries && ns > HURRY_NS)
 		return true;
-	if (ns < STUCK_NS)
+	if (ns < stuck_ns)
 		return false;
-	return ns > STARVED_NS || cpu_ns(client->pid) - patience->begin_cpu_ns > STUCK_NS ||
+	return ns > STARVED_NS || cpu_ns(client->pid) - patience->begin_cpu_ns > stuck_ns ||
 	       !wants_cpu(client->pid);
 }
 
@@ -402,7 +414,7 @@ int64_t name_client__ask(struct name_client *client, const struct name_request *
 
 static int open_mark(struct name_client *client)
 {
-	client->mark_fd = own_process__shared("jankbpf-name", sizeof(*client->mark));
+	client->mark_fd = own_process__shared(tasks[client->task].name, sizeof(*client->mark));
 	if (client->mark_fd < 0)
 		return client->mark_fd;
 	client->mark = mmap(NULL, sizeof(*client->mark), PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -413,14 +425,16 @@ static int open_mark(struct name_client *client)
 	return -errno;
 }
 
-int name_client__start(struct name_client **ret, struct err *err)
+int name_client__start(enum name_task task, struct name_client **ret, struct err *err)
 {
 	struct name_client *client = calloc(1, sizeof(*client));
 	int res;
 
 	if (!client)
 		return err__set(err, ENOMEM, "out of memory");
+	client->task = task;
 	client->sock = client->broker_sock = client->mark_fd = -1;
+	pthread_mutex_init(&client->lock, NULL);
 	res = open_mark(client);
 	if (!res)
 		res = start(client);
@@ -429,7 +443,8 @@ int name_client__start(struct name_client **ret, struct err *err)
 		return 0;
 	}
 	name_client__free(client);
-	return err__set(err, -res, "cannot start the process that makes names: %s", strerror(-res));
+	return err__set(err, -res, "cannot start the process that %s: %s", tasks[task].does,
+			strerror(-res));
 }
 
 static void want(void *ctx, const char *build_id, uint32_t pid, uint32_t uid)
@@ -447,6 +462,28 @@ static unsigned fetched_cnt(void *ctx)
 	return fetch__cnt(ctx);
 }
 
+static int open_broker(struct name_client *client, const struct broker_fetch *fetch,
+		       struct err *err)
+{
+	int res = broker__new(fetch, &client->broker);
+
+	if (res)
+		return err__set(err, -res, "cannot start a thread: %s", strerror(-res));
+	broker__serve(client->broker, client->broker_sock);
+	client->broker_sock = -1;
+	return 0;
+}
+
+int name_client__open_sites(struct name_client *client, struct err *err)
+{
+	const struct broker_fetch none = {};
+	int res = open_broker(client, &none, err);
+
+	if (!res)
+		elffunc__use(&name_client_elf_ops, client);
+	return res;
+}
+
 int name_client__open(struct name_client *client, struct symbolizer **ret, struct err *err)
 {
 	struct broker_fetch fetch = { want, open_fetched, fetched_cnt, NULL };
@@ -454,11 +491,9 @@ int name_client__open(struct name_client *client, struct symbolizer **ret, struc
 
 	client->fetch = fetch__new(err); /* only a warning */
 	fetch.ctx = client->fetch;
-	res = broker__new(&fetch, &client->broker);
+	res = open_broker(client, &fetch, err);
 	if (res)
-		return err__set(err, -res, "cannot start a thread: %s", strerror(-res));
-	broker__serve(client->broker, client->broker_sock);
-	client->broker_sock = -1;
+		return res;
 	*ret = symbolizer__new_remote(&name_client_ops, client);
 	return *ret ? 0 : err__set(err, ENOMEM, "out of memory");
 }
@@ -469,6 +504,8 @@ void name_client__free(struct name_client *client)
 
 	if (!client)
 		return;
+	if (client->task == NAME_TASK_SITES)
+		elffunc__use(NULL, NULL);
 	end(client, false);
 	broker__free(client->broker);
 	fetch__free(client->fetch);
@@ -486,6 +523,7 @@ void name_client__free(struct name_client *client)
 	strbuf__free(&client->out);
 	strbuf__free(&client->mapped);
 	pool__free(&client->pool);
+	pthread_mutex_destroy(&client->lock);
 	free(client->leased);
 	free(client);
 }
@@ -497,7 +535,7 @@ void name_client__hurry(struct name_client *client)
 
 uint64_t name_client__restart_cnt(const struct name_client *client)
 {
-	return client->restart_cnt;
+	return client ? client->restart_cnt : 0;
 }
 
 pid_t name_client__pid(const struct name_client *client)

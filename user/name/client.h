@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the two files of the client share: client.c has the process, client_ops.c the operations. */
+/*
+ * What the files of the client share: client.c has the process, client_ops.c and client_elf.c the
+ * operations.
+ */
 #ifndef JANK_NAME_CLIENT_H
 #define JANK_NAME_CLIENT_H
 
@@ -7,9 +10,11 @@
 #include "files/broker.h"
 #include "name/name.h"
 #include "name/wire.h"
+#include "symbol/elf/elffunc.h"
 #include "symbol/modules/fetch.h"
 #include "symbol/modules/module.h"
 #include "symbol/names/cache.h"
+#include <pthread.h>
 
 /* A process that the broker may be asked about. */
 struct name_target {
@@ -27,6 +32,7 @@ struct name_suspect {
 };
 
 struct name_client {
+	enum name_task task;
 	int sock;	 /* -1: the process ended */
 	int broker_sock; /* the broker's end, until name_client__open */
 	int mark_fd;
@@ -49,9 +55,12 @@ struct name_client {
 	struct pool pool; /* texts of frames */
 	uint64_t cut_cnt, cut_before, leased_cnt, leased_before;
 	char *leased;
+	pthread_mutex_t lock;	  /* client_elf.c: held while a file is open */
+	struct name_suspect file; /* the one that it has open */
 };
 
 extern const struct symbolizer_ops name_client_ops;
+extern const struct elffunc_ops name_client_elf_ops;
 
 /*
  * Sends a request with the bytes in client->out, and waits for its answer. Returns its result, with

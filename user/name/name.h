@@ -3,7 +3,8 @@
  * Names by a process of its own, jankbpf-name: it parses what traced programs control, that is ELF,
  * DWARF, unwind tables, JIT compilers' files, interpreters' memory and stack copies. It has no
  * capability, opens nothing itself (files/broker.h), and has no network. It is this program,
- * executed again, so it holds no memory of the tracer.
+ * executed again, so it holds no memory of the tracer. A second one, jankbpf-sites, finds functions
+ * for probes: the thread that places them does not wait for the names of a block.
  *
  * A process that ends, or that makes no progress, is started again: the request under way has no
  * names. A file that caused this twice is not opened again.
@@ -23,10 +24,12 @@
 
 struct name_client;
 
+enum name_task { NAME_TASK_NAMES, NAME_TASK_SITES };
+
 /*
  * Starts the process; needs the capabilities of root's start. Returns 0, or -errno with a message.
  */
-int name_client__start(struct name_client **ret, struct err *err);
+int name_client__start(enum name_task task, struct name_client **ret, struct err *err);
 
 /*
  * Starts the thread that opens files for it. Call it when capabilities are dropped: they are a
@@ -35,12 +38,15 @@ int name_client__start(struct name_client **ret, struct err *err);
  */
 int name_client__open(struct name_client *client, struct symbolizer **ret, struct err *err);
 
+/* The same for NAME_TASK_SITES: from then on, elffunc.h asks this process. Any thread. */
+int name_client__open_sites(struct name_client *client, struct err *err);
+
 void name_client__free(struct name_client *client); /* accepts NULL */
 
 /* The run ends: do not wait long for a process that makes no progress. Any thread. */
 void name_client__hurry(struct name_client *client);
 
-/* How often the process was started again. */
+/* How often the process was started again. Accepts NULL. */
 uint64_t name_client__restart_cnt(const struct name_client *client);
 
 /* The process; 0: none now. Any thread. Accepts NULL. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The process that makes names: one thread, which ends when its socket does. */
-#include "name/name.h"
+#include "name/server.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,17 +16,8 @@
 #include "base/thread.h"
 #include "files/broker.h"
 #include "files/unread.h"
-#include "name/wire.h"
+#include "name/name.h"
 #include "symbol/modules/module.h"
-#include "symbol/unwind/unwind.h"
-
-struct server {
-	struct symbolizer *sym;
-	struct strbuf in, out;
-	struct unwound unwound; /* too large for a stack */
-};
-
-typedef int64_t (*serve_fn)(struct server *s, const struct name_request *req, struct wire *in);
 
 /* --- frames */
 
@@ -282,6 +273,11 @@ static const serve_fn serve[NAME_OP_CNT] = {
 	[NAME_CODE_BYTES] = serve_code_bytes,
 	[NAME_UNWIND] = serve_unwind,
 	[NAME_TRIM] = serve_trim,
+	[NAME_ELF_OPEN] = serve_elf_open,
+	[NAME_ELF_FIND] = serve_elf_find,
+	[NAME_ELF_SECTION] = serve_elf_section,
+	[NAME_ELF_CLOSE] = serve_elf_close,
+	[NAME_ELF_ENTRY] = serve_elf_entry,
 };
 
 /* --- the process */
@@ -348,7 +344,7 @@ static int open_server(struct server *s)
 
 int name_server__main(void)
 {
-	struct server s = {};
+	struct server s = { .elf = { .fd = -1 } };
 	int res;
 
 	if (!own_process__begin(NAME_SOCKET_FD)) {
@@ -356,7 +352,7 @@ int name_server__main(void)
 			   "names; see jankbpf --help");
 		return JANK_EXIT_USAGE;
 	}
-	prctl(PR_SET_NAME, "jankbpf-name");
+	prctl(PR_SET_NAME, program_invocation_short_name);
 	res = open_server(&s);
 	if (res) {
 		log__error("the process that makes names cannot give up privileges: %s: a security "

@@ -48,6 +48,12 @@ enum name_op {
 	NAME_CODE_BYTES,
 	NAME_UNWIND,
 	NAME_TRIM,
+	/* Of elffunc_ops; the file is the one that the broker offers. */
+	NAME_ELF_OPEN,
+	NAME_ELF_FIND,
+	NAME_ELF_SECTION,
+	NAME_ELF_CLOSE,
+	NAME_ELF_ENTRY,
 	NAME_OP_CNT
 };
 
@@ -96,6 +102,11 @@ struct name_frame {
 /* An unwound stack; its addresses and the module follow. */
 struct name_unwound {
 	uint32_t cnt, end, used_sz, pad;
+};
+
+/* An open ELF file; its executable segments (struct elf_segment) follow. */
+struct name_elf {
+	uint32_t machine, load_cnt;
 };
 
 /* --- bytes */

@@ -249,7 +249,7 @@ static void name_stacks(struct output *out, struct block *block)
 /* Restarts of the process that makes names, since they were counted last. */
 static uint64_t take_restarts(struct output *out)
 {
-	uint64_t cnt = out->names ? name_client__restart_cnt(out->names) : 0;
+	uint64_t cnt = name_client__restart_cnt(out->names);
 	uint64_t ret = cnt - out->name_restart_cnt;
 
 	out->name_restart_cnt = cnt;

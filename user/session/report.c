@@ -84,7 +84,8 @@ static uint64_t rss_kb(pid_t pid)
 /* Of all our processes that live now. */
 static uint64_t sum_own(const struct session *s, uint64_t (*of)(pid_t pid))
 {
-	const pid_t others[] = { deliver__pid(s->deliver), name_client__pid(s->names) };
+	const pid_t others[] = { deliver__pid(s->deliver), name_client__pid(s->names),
+				 name_client__pid(s->sites) };
 	uint64_t sum = of(getpid());
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
@@ -165,6 +166,7 @@ static void add_kernel_losses(const struct session *s, struct losses *ret)
 	losses__add(ret, LOSS_SKIPPED, loader__skipped(s->loader));
 	losses__add(ret, LOSS_UNANSWERED, apart__refused_cnt());
 	losses__add(ret, LOSS_UNREAD, unread__cnt());
+	losses__add(ret, LOSS_NAMER_RESTARTED, name_client__restart_cnt(s->sites));
 }
 
 /* The losses until now: the own ones and those of the kernel. */

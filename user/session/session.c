@@ -203,8 +203,10 @@ static int open_session(struct session *s, struct err *err)
 		res = preflight__check(err);
 	if (!res && s->opts->command == CMD_TRACE) /* it becomes another user */
 		res = deliver__start(s->opts, &s->deliver, err);
-	if (!res) /* it becomes nobody */
-		res = name_client__start(&s->names, err);
+	if (!res) /* they become nobody */
+		res = name_client__start(NAME_TASK_NAMES, &s->names, err);
+	if (!res)
+		res = name_client__start(NAME_TASK_SITES, &s->sites, err);
 	if (!res)
 		res = features__probe(s->opts->disabled, s->opts->disabled_cnt, &s->features, err);
 	if (!res)
@@ -219,6 +221,8 @@ static int open_session(struct session *s, struct err *err)
 	/* Before there are threads, the ring and much memory to share. */
 	if (!res && apart__start())
 		log__verbose("no process for reads that may never end; it is tried again later");
+	if (!res)
+		res = name_client__open_sites(s->sites, err);
 	if (!res)
 		res = open_selection(&s->selection, s->opts, err);
 	if (!res)
@@ -352,6 +356,7 @@ static void finish(struct session *s)
 	struct strbuf live = STRBUF_INIT;
 
 	sink_thread__hurry(s->sink_thread);
+	name_client__hurry(s->sites);
 	session__look(s, s->sink.journal ? &live : NULL);
 	ring__drain(s->ring);
 	strbuf__add(&s->intake.raw, live.data, live.len);
@@ -398,6 +403,7 @@ static void close_session(struct session *s, int *status, struct err *err)
 		*status = JANK_EXIT_FAILED;
 	deliver__free(s->deliver);
 	name_client__free(s->names);
+	name_client__free(s->sites);
 	catalogue__close(s->selection.catalogue);
 	queue__free(s->queue);
 	loops__free(s->intake.loops);

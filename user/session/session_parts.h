@@ -391,7 +391,7 @@ struct session {
 	struct event_loop *event_loop;
 	struct queue *queue;	 /* to the sink thread */
 	struct deliver *deliver; /* NULL: the command has no sinks */
-	struct name_client *names;
+	struct name_client *names, *sites;
 	struct sink_parts sink;
 	struct sink_thread *sink_thread;
 	struct loader *loader;

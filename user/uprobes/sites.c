@@ -318,40 +318,19 @@ static void place_site(const struct search *search, struct mark_site *site,
 	site->file_offset = offset + pick.offset;
 }
 
-/* Searches the names not found yet in the file's .gnu_debugdata. */
-static int find_missing(struct search *search)
-{
-	struct elffunc_place places[ELFFUNC_NAMES_MAX];
-	struct elffunc more;
-	int err = elffunc__open_debugdata(search->elf, &more);
-
-	if (err)
-		return err == -ENOMEM ? err : 0;
-	err = elffunc__find_each(&more, search->names, search->name_cnt, places);
-	for (size_t i = 0; i < search->name_cnt && err > 0; i++) {
-		if (!search->places[i].value)
-			search->places[i] = places[i];
-	}
-	elffunc__close(&more);
-	return err == -ENOMEM ? err : 0;
-}
-
 static int place_named(struct search *search)
 {
 	int found =
 		elffunc__find_each(search->elf, search->names, search->name_cnt, search->places);
-	int err = 0;
 
 	if (found == -ENOMEM)
 		return found;
-	if (found < (int)search->name_cnt)
-		err = find_missing(search);
-	for (size_t i = 0; i < search->name_cnt; i++) {
+	for (size_t i = 0; i < search->name_cnt && found > 0; i++) {
 		if (search->places[i].value)
 			place_site(search, &search->sites[search->named[i]], &search->places[i]);
 	}
 	search->name_cnt = 0;
-	return err;
+	return 0;
 }
 
 static int place_all(struct search *search)

@@ -183,7 +183,7 @@ static void describe(const struct target_file *file, int fd, struct target_lib *
 		return;
 	ret->base = file->offset;
 	ret->size = 1;
-	if (zip_entry__at(fd, file->offset, &entry))
+	if (elffunc__entry(fd, file->offset, &entry))
 		return;
 	ret->base = entry.offset;
 	ret->size = entry.size;

@@ -20,6 +20,36 @@
 #define PLACES_MAX  256
 #define CHUNK	    (64u << 10)
 
+static struct {
+	const struct elffunc_ops *ops;
+	void *ctx;
+} remote;
+
+void elffunc__use(const struct elffunc_ops *ops, void *ctx)
+{
+	remote.ops = ops;
+	remote.ctx = ctx;
+}
+
+int elffunc__entry(int fd, uint64_t offset, struct zip_entry *ret)
+{
+	if (remote.ops)
+		return remote.ops->entry(remote.ctx, fd, offset, ret);
+	return zip_entry__at(fd, offset, ret);
+}
+
+/* The image is only for the code. */
+static int open_remote(struct elffunc *ret, const struct image *img, uint64_t base, uint64_t size)
+{
+	int err = remote.ops->open(remote.ctx, ret->fd, base, size, &ret->elf);
+
+	ret->elf.img = *img;
+	ret->remote = !err;
+	if (err)
+		elffunc__close(ret);
+	return err;
+}
+
 static int open_image(struct elffunc *ret, const struct image *img)
 {
 	int err = elf__open(&ret->elf, img);
@@ -37,7 +67,7 @@ int elffunc__open_within(int fd, uint64_t base, uint64_t size, struct elffunc *r
 
 	*ret = (struct elffunc){ .fd = fd };
 	if (!image__of_part(&img, fd, (struct image_part){ base, size }))
-		return open_image(ret, &img);
+		return remote.ops ? open_remote(ret, &img, base, size) : open_image(ret, &img);
 	elffunc__close(ret);
 	return -ENOEXEC;
 }
@@ -65,10 +95,11 @@ void elffunc__close(struct elffunc *elf)
 {
 	if (elf->fd >= 0)
 		close(elf->fd);
+	if (elf->remote)
+		remote.ops->close(remote.ctx);
 	free(elf->mem);
 	elf__close(&elf->elf);
-	elf->fd = -1;
-	elf->mem = NULL;
+	*elf = (struct elffunc){ .fd = -1 };
 }
 
 /* Offsets of the names in a string table, also as the tail of a longer string. */
@@ -195,17 +226,50 @@ static int find(const struct elf *elf, const char *const *names, size_t cnt, siz
 int elffunc__find(const struct elffunc *elf, const char *const *names, size_t cnt,
 		  struct elffunc_place *ret)
 {
+	if (elf->remote)
+		return remote.ops->find(remote.ctx, false, names, cnt, ret);
 	return find(&elf->elf, names, cnt, 1, ret);
+}
+
+/* Adds what .gnu_debugdata has of the names that were not found. Returns how many, or -ENOMEM. */
+static int find_stripped(const struct elffunc *elf, const char *const *names, size_t cnt,
+			 struct elffunc_place *ret)
+{
+	struct elffunc_place places[ELFFUNC_NAMES_MAX];
+	struct elffunc more;
+	int res = elffunc__open_debugdata(elf, &more), added = 0;
+
+	if (res)
+		return res == -ENOMEM ? res : 0;
+	res = find(&more.elf, names, cnt, cnt, places);
+	for (size_t i = 0; i < cnt && res > 0; i++) {
+		if (ret[i].value || !places[i].value)
+			continue;
+		ret[i] = places[i];
+		added++;
+	}
+	elffunc__close(&more);
+	return res == -ENOMEM ? res : added;
 }
 
 int elffunc__find_each(const struct elffunc *elf, const char *const *names, size_t cnt,
 		       struct elffunc_place *ret)
 {
-	return find(&elf->elf, names, cnt, cnt, ret);
+	int found, more;
+
+	if (elf->remote)
+		return remote.ops->find(remote.ctx, true, names, cnt, ret);
+	found = find(&elf->elf, names, cnt, cnt, ret);
+	if (found == -EINVAL || found == -ENOMEM || found == (int)cnt)
+		return found;
+	more = find_stripped(elf, names, cnt, ret);
+	return more > 0 ? more + (found > 0 ? found : 0) : more ?: found;
 }
 
 bool elffunc__has_section(const struct elffunc *elf, const char *name)
 {
+	if (elf->remote)
+		return remote.ops->has_section(remote.ctx, name);
 	return elf__section(&elf->elf, name);
 }
 

@@ -2,10 +2,14 @@
 /*
  * What the placing of a probe needs from an ELF file: the addresses of named functions, and their
  * code. Only 64-bit programs and libraries, of this machine's byte order.
+ *
+ * In the tracer another process parses the file (elffunc__use). The tracer itself reads only code,
+ * at the file offsets that this process proposes.
  */
 #ifndef JANK_SYMBOL_ELF_ELFFUNC_H
 #define JANK_SYMBOL_ELF_ELFFUNC_H
 
+#include "files/zip.h"
 #include "symbol/elf/elf.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,17 +17,38 @@
 
 #define ELFFUNC_NAMES_MAX 64
 
-struct elffunc {
-	int fd;	   /* owned, or -1: in memory */
-	void *mem; /* owned, or NULL */
-	struct elf elf;
-};
-
 /* A function; value 0: not found. */
 struct elffunc_place {
 	uint64_t value; /* address as linked */
 	uint64_t size;	/* bytes; 0: unknown */
 };
+
+struct elffunc {
+	int fd;	     /* owned, or -1: in memory */
+	void *mem;   /* owned, or NULL */
+	bool remote; /* elf has only the machine and the executable segments */
+	struct elf elf;
+};
+
+/*
+ * The parser in another process. Between open and close it keeps one file, for one thread. fd: of
+ * the file, borrowed. The functions return what those below return; -EIO: there is no answer.
+ */
+struct elffunc_ops {
+	/* Sets machine and loads. */
+	int (*open)(void *ctx, int fd, uint64_t base, uint64_t size, struct elf *ret);
+	int (*find)(void *ctx, bool each, const char *const *names, size_t cnt,
+		    struct elffunc_place *ret);
+	bool (*has_section)(void *ctx, const char *name);
+	void (*close)(void *ctx);
+	int (*entry)(void *ctx, int fd, uint64_t offset, struct zip_entry *ret);
+};
+
+/* From now on that process parses. NULL: this one. Call it before other threads use a file. */
+void elffunc__use(const struct elffunc_ops *ops, void *ctx);
+
+/* zip_entry__at: the library in an APK that holds the byte at offset. */
+int elffunc__entry(int fd, uint64_t offset, struct zip_entry *ret);
 
 /* Takes over fd, also on failure. Returns 0, -ENOEXEC or -ENOMEM. */
 int elffunc__open(int fd, struct elffunc *ret);
@@ -41,7 +66,10 @@ void elffunc__close(struct elffunc *elf);
 int elffunc__find(const struct elffunc *elf, const char *const *names, size_t cnt,
 		  struct elffunc_place *ret);
 
-/* The same, but decides for each name alone: first .dynsym, then .symtab. */
+/*
+ * The same, but decides for each name alone: first .dynsym, then .symtab, then the small ELF file
+ * in .gnu_debugdata, which has the symbols that were stripped.
+ */
 int elffunc__find_each(const struct elffunc *elf, const char *const *names, size_t cnt,
 		       struct elffunc_place *ret);
 
