@@ -60,7 +60,8 @@ def check_files(pid, what, directory):
 def test_sudo(process):
     """The user of sudo owns what is written, before and after a restart."""
     directory = private_dir("sudo", USER)
-    tracer = bad.Tracer("--json", "-t", "25ms", "-o", directory, "-p", process.pid, env=AS_SUDO)
+    home = private_dir("home", USER)
+    tracer = bad.Tracer("--json", "-t", "25ms", "-o", directory, "--journal", f"{home}/j", "-p", process.pid, env=AS_SUDO)
     pid = check_power(tracer, "sudo", USER, True)
     bad.wait_for(lambda: len(os.listdir(directory)) > 2)
     check_files(pid, "sudo", directory)
@@ -74,6 +75,9 @@ def test_sudo(process):
     result = tracer.stop()
     owners = {os.stat(f"{directory}/{name}").st_uid for name in os.listdir(directory)}
     ok(result.status == 0 and owners == {USER}, "sudo: all files belong to the user", f"{owners} {result}")
+    replayed = bad.trace("replay", "--json", f"{home}/j")
+    ok(os.stat(f"{home}/j").st_uid == USER and len(replayed.blocks()) == len(result.blocks()) > 1,
+       "sudo: so does the journal, which has the blocks before and after the restart", replayed)
     ok(result.summary()["lost"].get("deliver_restarted") == 1 and result.err.count("it is started again") == 1,
        "sudo: the restart is counted, and reported once", result.err)
 
@@ -91,6 +95,9 @@ def test_not_theirs(process):
     result = bad.trace("--json", "-o", directory, "-p", process.pid, env=AS_SUDO)
     ok(result.status == 1 and "belongs to user id 0" in result.err and "chown" in result.err and not result.raw,
        "sudo: root's directory is refused, with the remedy", result)
+    result = bad.trace("--json", "--journal", f"{directory}/j", "-p", process.pid, env=AS_SUDO)
+    ok(result.status == 1 and "Permission denied" in result.err and not os.listdir(directory),
+       "sudo: no journal where only root may write", result)
 
 
 def test_no_socket():

@@ -18,7 +18,7 @@ static struct journal_writer *writer(void)
 	struct journal_writer *jw = NULL;
 
 	unlink(path);
-	if (journal_writer__new(path, &jw, NULL))
+	if (journal_writer__new(journal__create(path, NULL), &jw, NULL))
 		ok(false, "a journal is begun");
 	return jw;
 }

@@ -61,7 +61,7 @@ static struct answers *answers_of(const struct block *block)
 	struct answers_writer *w;
 
 	unlink(path);
-	if (journal_writer__new(path, &jw, NULL))
+	if (journal_writer__new(journal__create(path, NULL), &jw, NULL))
 		abort();
 	w = answers_writer__new(jw);
 	is_int(answers_writer__callers(w, block), 0, "the callers are written");

@@ -48,7 +48,9 @@ static struct journal_writer *writer(void)
 	struct journal_writer *jw = NULL;
 	struct err err = { 0 };
 
-	if (journal_writer__new(path, &jw, &err))
+	int fd = journal__create(path, &err);
+
+	if (fd < 0 || journal_writer__new(fd, &jw, &err))
 		ok(false, "a journal is begun: %s", err.msg);
 	return jw;
 }
@@ -272,7 +274,6 @@ static void test_foreign(void)
 
 static void test_places(void)
 {
-	struct journal_writer *jw = NULL;
 	struct journal_reader *jr = NULL;
 	struct err err = { 0 };
 
@@ -280,18 +281,17 @@ static void test_places(void)
 	is_int(journal_reader__new(path, &jr, &err), -ENOENT, "a missing file cannot be read");
 	has_str(err.msg, "No such file", "the message says so");
 	is_int(journal_reader__new(scratch_dir, &jr, &err), -EINVAL, "nor a directory");
-	is_int(journal_writer__new(scratch_dir, &jw, &err), -EISDIR, "nor can it be written");
+	is_int(journal__create(scratch_dir, &err), -EISDIR, "nor can it be written");
 	is_int(mkfifo(path, 0600), 0, "a pipe");
 	is_int(journal_reader__new(path, &jr, &err), -EINVAL, "a FIFO cannot be read as a journal");
-	is_int(journal_writer__new(path, &jw, &err), -ENXIO, "nor written: no wait for a reader");
+	is_int(journal__create(path, &err), -ENXIO, "nor written: no wait for a reader");
 	unlink(path);
 	is_int(symlink("/tmp/jank-must-not-be-made", path), 0, "a link in its place");
-	is_int(journal_writer__new(path, &jw, &err), -ELOOP, "is not followed");
+	is_int(journal__create(path, &err), -ELOOP, "is not followed");
 	ok(access("/tmp/jank-must-not-be-made", F_OK), "its target is not created");
 	unlink(path);
-	is_int(journal_writer__new("/nonexistent/j", &jw, &err), -ENOENT,
-	       "no directory, no journal");
-	ok(!jw && !jr, "nothing is left open");
+	is_int(journal__create("/nonexistent/j", &err), -ENOENT, "no directory, no journal");
+	ok(!jr, "nothing is left open");
 }
 
 static mode_t mode_of(const char *name)
@@ -313,7 +313,6 @@ static void was_kept(const char *why)
 /* Files that another user may have put in the journal's place. */
 static void test_planted(void)
 {
-	struct journal_writer *jw = NULL;
 	struct err err = { 0 };
 	char other[80];
 
@@ -322,15 +321,13 @@ static void test_planted(void)
 	chmod(path, 0666);
 	if (link(path, other))
 		abort();
-	is_int(journal_writer__new(path, &jw, &err), -EPERM, "a file with two names is refused");
+	is_int(journal__create(path, &err), -EPERM, "a file with two names is refused");
 	has_str(err.msg, "has other names (hard links): remove it, or choose another name",
 		"with the remedy");
 	was_kept("two names");
 	unlink(other);
-	is_int(journal_writer__new(path, &jw, &err), 0, "a file of our own is taken");
-	is_int(mode_of(path), 0600, "and only we can read it now");
-	journal_writer__free(jw);
-	jw = NULL;
+	journal_writer__free(writer());
+	is_int(mode_of(path), 0600, "a file of our own is taken: only we can read it now");
 	if (geteuid()) {
 		skip(4, "needs root to make another user's file");
 		return;
@@ -338,7 +335,7 @@ static void test_planted(void)
 	spew("precious", 8);
 	if (chmod(path, 0666) || chown(path, 65534, 65534))
 		abort();
-	is_int(journal_writer__new(path, &jw, &err), -EPERM, "another user's file is refused");
+	is_int(journal__create(path, &err), -EPERM, "another user's file is refused");
 	has_str(err.msg, "belongs to user id 65534: remove it", "with the remedy");
 	was_kept("another user's");
 	is_int(mode_of(path), 0666, "and its mode");
@@ -483,8 +480,7 @@ static void test_full_disk(void)
 
 	snprintf(old, sizeof(old), "%s", path);
 	snprintf(path, sizeof(path), "/dev/full");
-	is_int(journal_writer__new(path, &jw, &(struct err){ 0 }), -EINVAL,
-	       "/dev/full is no regular file");
+	is_int(journal__create(path, &(struct err){ 0 }), -EINVAL, "/dev/full is no regular file");
 	snprintf(path, sizeof(path), "%s", old);
 	limit_files(3 * FLUSH_AT);
 	jw = writer();

@@ -15,6 +15,7 @@
 #include "base/thread.h"
 #include "deliver/confine.h"
 #include "deliver/message.h"
+#include "journal/journal.h"
 
 #define ORPHAN_S 2 /* after the tracer's death a slow reader of stdout has this long */
 
@@ -23,6 +24,7 @@ struct child {
 	struct strbuf setup;
 	struct sinks sinks;
 	struct sink_progress *progress;
+	int journal_fd; /* for the tracer; -1: none */
 };
 
 /* Also sent when the thread that started us ends: at the run's end, with all records written. */
@@ -61,7 +63,11 @@ static int open_child(struct child *child, struct err *err)
 	if (res)
 		return res;
 	log__set_level(child->opts.verbosity);
-	return sinks__open(&child->sinks, &child->opts, child->progress, err);
+	res = sinks__open(&child->sinks, &child->opts, child->progress, err);
+	if (res || !child->opts.journal)
+		return res;
+	child->journal_fd = journal__create(child->opts.journal, err);
+	return child->journal_fd < 0 ? child->journal_fd : 0;
 }
 
 static int greet(const struct child *child, const struct err *err)
@@ -72,6 +78,15 @@ static int greet(const struct child *child, const struct err *err)
 	for (unsigned i = 0; i < child->sinks.cnt; i++)
 		snprintf(greeting.names[i], SINK_NAME_MAX, "%s", child->sinks.list[i]->ops->name);
 	return message__send_answer(DELIVER_SOCKET_FD, &greeting, sizeof(greeting));
+}
+
+/* The tracer writes it: it has what a replay needs, of which this process gets nothing. */
+static int hand_over_journal(struct child *child)
+{
+	int res = journal_fd__send(DELIVER_SOCKET_FD, child->journal_fd);
+
+	close(child->journal_fd);
+	return res;
 }
 
 static int deliver_one(struct child *child, struct strbuf *bytes)
@@ -94,7 +109,7 @@ static int deliver_one(struct child *child, struct strbuf *bytes)
 
 int deliver__main(void)
 {
-	struct child child = {};
+	struct child child = { .journal_fd = -1 };
 	struct strbuf bytes = STRBUF_INIT;
 	struct err err = {};
 	int res;
@@ -109,6 +124,8 @@ int deliver__main(void)
 	res = open_child(&child, &err);
 	if (!res || err.msg[0])
 		greet(&child, &err);
+	if (!res && child.journal_fd >= 0)
+		res = hand_over_journal(&child);
 	while (!res)
 		res = deliver_one(&child, &bytes);
 	sinks__close(&child.sinks);

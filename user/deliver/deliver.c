@@ -16,6 +16,8 @@
 
 struct deliver {
 	struct strbuf setup;
+	bool has_journal;
+	int journal_fd;	 /* -1: none, or taken */
 	int progress_fd; /* shared memory of the processes: struct sink_progress */
 	int sock;	 /* -1: the process ended */
 	_Atomic pid_t pid;
@@ -129,7 +131,8 @@ int deliver__start(const struct options *opts, struct deliver **ret, struct err 
 
 	if (!d)
 		return err__set(err, ENOMEM, "out of memory");
-	d->sock = -1;
+	d->sock = d->journal_fd = -1;
+	d->has_journal = opts->journal;
 	setup__pack(opts, &d->setup);
 	res = d->progress_fd =
 		own_process__shared("jankbpf-progress", SINK_MAX * sizeof(struct sink_progress));
@@ -149,12 +152,15 @@ int deliver__open(struct deliver *d, struct err *err)
 	struct strbuf how = STRBUF_INIT;
 	int res = greeting__receive(d->sock, &d->greeting);
 
-	if (!res && !d->greeting.err.msg[0])
-		return 0;
-	if (!res) {
+	if (!res && d->greeting.err.msg[0]) {
 		*err = d->greeting.err;
 		return -EINVAL;
 	}
+	if (!res && d->has_journal)
+		res = journal_fd__receive(d->sock, &d->journal_fd);
+	setup__forget_journal(&d->setup);
+	if (!res)
+		return 0;
 	end(d, true);
 	own_process__add_end(&how, d->status);
 	err__set(err, -res,
@@ -172,9 +178,19 @@ void deliver__free(struct deliver *d)
 	end(d, false);
 	if (d->progress_fd >= 0)
 		close(d->progress_fd);
+	if (d->journal_fd >= 0)
+		close(d->journal_fd);
 	strbuf__free(&d->setup);
 	strbuf__free(&d->bytes);
 	free(d);
+}
+
+int deliver__take_journal(struct deliver *d)
+{
+	int fd = d->journal_fd;
+
+	d->journal_fd = -1;
+	return fd;
 }
 
 unsigned deliver__sink_cnt(const struct deliver *d)

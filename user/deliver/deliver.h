@@ -24,10 +24,14 @@ struct deliver;
 
 /*
  * Starts the process; needs the capabilities of root's start. Borrows opts. Returns 0, or -errno
- * with a message. deliver__open waits until the sinks are open, and returns their error.
+ * with a message. deliver__open waits until the sinks and the journal are open, and returns their
+ * error.
  */
 int deliver__start(const struct options *opts, struct deliver **ret, struct err *err);
 int deliver__open(struct deliver *deliver, struct err *err);
+
+/* After deliver__open: the descriptor of the journal, which the process created. Once. */
+int deliver__take_journal(struct deliver *deliver);
 
 /* Ends the process: it has all acknowledged records, and is killed if it does not end in time. */
 void deliver__free(struct deliver *deliver); /* accepts NULL */

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/socket.h"
 
@@ -74,12 +76,39 @@ int answer__receive(int sock, uint64_t nr, unsigned sink_cnt, struct answer *ret
 	return 0;
 }
 
+/* --- the journal */
+
+int journal_fd__send(int sock, int fd)
+{
+	char byte = 0;
+	const struct iovec part = { &byte, 1 };
+
+	return socket__send_fd(sock, &part, 1, fd);
+}
+
+int journal_fd__receive(int sock, int *ret_fd)
+{
+	char byte;
+	const struct iovec part = { &byte, 1 };
+	ssize_t n = socket__receive_fd(sock, &part, 1, ret_fd);
+	struct stat st;
+
+	if (n < 0)
+		return (int)n;
+	if (*ret_fd >= 0 && !fstat(*ret_fd, &st) && S_ISREG(st.st_mode))
+		return 0;
+	if (*ret_fd >= 0)
+		close(*ret_fd);
+	return -EBADMSG;
+}
+
 /* --- the setup */
 
 struct setup {
 	uint64_t keep_ns, max_size;
 	int32_t format, verbosity;
-	uint32_t has_dir, has_qualifier; /* strings that follow, with their NUL */
+	uint32_t has_dir, has_qualifier, has_journal; /* strings that follow, with their NUL */
+	uint32_t pad;
 };
 
 static void add_string(struct strbuf *sb, const char *str)
@@ -97,11 +126,19 @@ void setup__pack(const struct options *opts, struct strbuf *sb)
 		.verbosity = opts->verbosity,
 		.has_dir = opts->output_dir != NULL,
 		.has_qualifier = opts->qualifier != NULL,
+		.has_journal = opts->journal != NULL,
 	};
 
 	strbuf__add(sb, &setup, sizeof(setup));
 	add_string(sb, opts->output_dir);
 	add_string(sb, opts->qualifier);
+	add_string(sb, opts->journal);
+}
+
+void setup__forget_journal(struct strbuf *sb)
+{
+	if (sb->len >= sizeof(struct setup))
+		((struct setup *)(void *)sb->data)->has_journal = false;
 }
 
 /* Takes a string with its NUL, if there is one. */
@@ -132,6 +169,8 @@ int setup__unpack(const struct strbuf *sb, struct options *ret)
 	if (setup.has_dir && !(ret->output_dir = take_string(&at, end)))
 		return -EBADMSG;
 	if (setup.has_qualifier && !(ret->qualifier = take_string(&at, end)))
+		return -EBADMSG;
+	if (setup.has_journal && !(ret->journal = take_string(&at, end)))
 		return -EBADMSG;
 	return 0;
 }

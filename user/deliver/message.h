@@ -29,7 +29,10 @@ struct message_head {
 	uint64_t size; /* bytes that follow */
 };
 
-/* Answer to the setup. err.msg is set if the sinks cannot be opened. */
+/*
+ * Answer to the setup. err.msg is set if the sinks or the journal cannot be opened. One byte with
+ * the descriptor of the journal follows, if there is one.
+ */
 struct greeting {
 	uint32_t size; /* of this struct */
 	uint32_t sink_cnt;
@@ -50,12 +53,18 @@ int message__send_answer(int sock, const void *answer, size_t size);
 /* Receives a head and its bytes into sb, which it empties first. -EBADMSG: over MESSAGE_MAX. */
 int message__receive_record(int sock, uint64_t *ret_nr, struct strbuf *sb);
 
+/* Sends and receives the journal's descriptor. -EBADMSG: it is no regular file. */
+int journal_fd__send(int sock, int fd);
+int journal_fd__receive(int sock, int *ret_fd);
+
 /* Tracer: receive and check. -EBADMSG: not what the process may answer. */
 int greeting__receive(int sock, struct greeting *ret);
 int answer__receive(int sock, uint64_t nr, unsigned sink_cnt, struct answer *ret);
 
 /* The options that matter to sinks; unpacked strings are borrowed from data. 0 or -EBADMSG. */
 void setup__pack(const struct options *opts, struct strbuf *sb);
+/* For a process that is started again: the journal is open, and must not be emptied. */
+void setup__forget_journal(struct strbuf *sb);
 int setup__unpack(const struct strbuf *sb, struct options *ret);
 
 #endif

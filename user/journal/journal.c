@@ -66,6 +66,11 @@ static int reuse(int dirfd, const char *name, const char *path, struct err *err)
 		return err__set(err, ELOOP,
 				"the journal '%s' is a symbolic link: name its target instead",
 				path);
+	if (fd < 0 && errno == EACCES)
+		return err__set(err, EACCES,
+				"the journal '%s' exists and is another user's: remove it, or "
+				"choose another name",
+				path);
 	if (fd < 0)
 		return err__set(err, errno, "cannot open the journal '%s': %s", path,
 				strerror(errno));
@@ -79,8 +84,7 @@ static int reuse(int dirfd, const char *name, const char *path, struct err *err)
 	return res;
 }
 
-/* Returns a descriptor, or -errno with a message. */
-static int create(const char *path, struct err *err)
+int journal__create(const char *path, struct err *err)
 {
 	const char *name;
 	int dirfd = own_path__parent(path, &name, err), fd, code;
@@ -98,24 +102,21 @@ static int create(const char *path, struct err *err)
 	return fd;
 }
 
-int journal_writer__new(const char *path, struct journal_writer **ret, struct err *err)
+int journal_writer__new(int fd, struct journal_writer **ret, struct err *err)
 {
 	const struct header header = { MAGIC, JANK_ABI_VERSION, sizeof(header) };
 	struct journal_writer *jw = calloc(1, sizeof(*jw));
-	int res;
 
 	if (jw)
 		strbuf__add(&jw->pending, &header, sizeof(header));
-	if (!jw || jw->pending.failed)
-		res = err__set(err, ENOMEM, "journal '%s': out of memory", path);
-	else
-		res = jw->fd = create(path, err);
-	if (res < 0) {
+	if (!jw || jw->pending.failed) {
+		close(fd);
 		if (jw)
 			strbuf__free(&jw->pending);
 		free(jw);
-		return res;
+		return err__set(err, ENOMEM, "the journal: out of memory");
 	}
+	jw->fd = fd;
 	jw->head_sz = jw->pending.len;
 	*ret = jw;
 	return 0;

@@ -33,8 +33,14 @@ enum journal_kind { JOURNAL_KINDS(JOURNAL_X_KIND) };
 
 struct journal_writer;
 
-/* Creates or replaces the file, mode 0600; a symbolic link in its place is refused. */
-int journal_writer__new(const char *path, struct journal_writer **ret, struct err *err);
+/*
+ * Creates or empties the file, mode 0600; a symbolic link in its place is refused. Returns a
+ * descriptor, or -errno with a message.
+ */
+int journal__create(const char *path, struct err *err);
+
+/* Writes to this empty file. Takes over fd, also on failure. 0, or -ENOMEM with a message. */
+int journal_writer__new(int fd, struct journal_writer **ret, struct err *err);
 
 /*
  * Each adds a whole record or, on -errno (disk full, …), nothing: readers never see a partial

@@ -48,13 +48,6 @@ struct output {
 	size_t own_cnt;
 };
 
-/* Sinks of another process: it sends their errors at the opening as its first message. */
-static int open_sinks(struct output *out, const struct options *opts, struct err *err)
-{
-	return out->deliver ? deliver__open(out->deliver, err)
-			    : sinks__open(&out->sinks, opts, NULL, err);
-}
-
 int output__new(const struct output_opts *opts, struct output **ret, struct err *err)
 {
 	struct output *out = calloc(1, sizeof(*out));
@@ -70,7 +63,8 @@ int output__new(const struct output_opts *opts, struct output **ret, struct err 
 	res = out->builder ? record__set_redaction(out->builder, opts->options->redact,
 						   opts->options->redact_key, err)
 			   : err__set(err, ENOMEM, "out of memory");
-	res = res ?: open_sinks(out, opts->options, err);
+	if (!res && !out->deliver)
+		res = sinks__open(&out->sinks, opts->options, NULL, err);
 	if (!res && opts->journal) {
 		out->journal = opts->journal;
 		out->answers = answers_writer__new(opts->journal);

@@ -81,8 +81,11 @@ int sink_parts__open(struct sink_parts *parts, const struct sink_parts_opts *opt
 	parts->find_waits = !options->filter.all;
 	parts->workers = options->workers;
 	res = open_symbolizer(parts, opts->names, err);
-	if (!res && options->journal)
-		res = journal_writer__new(options->journal, &parts->journal, err);
+	if (!res && opts->deliver) /* it opens the sinks and creates the journal */
+		res = deliver__open(opts->deliver, err);
+	if (!res && opts->deliver && options->journal)
+		res = journal_writer__new(deliver__take_journal(opts->deliver), &parts->journal,
+					  err);
 	if (!res && !open_caches(parts))
 		res = err__set(err, ENOMEM, "out of memory");
 	if (res)
