@@ -4,8 +4,8 @@
 # build for.
 
 CROSS_ARM64 := aarch64-linux-gnu-
-ARM64_LIBS   = $(foreach lib,libbpf libprotobuf-c,$(filter /%,$(shell $(CROSS_ARM64)gcc -print-file-name=$(lib).a 2>/dev/null)))
-HAVE_ARM64   = $(filter 2,$(words $(ARM64_LIBS)))
+ARM64_LIBS   = $(foreach lib,libbpf libdw libprotobuf-c,$(filter /%,$(shell $(CROSS_ARM64)gcc -print-file-name=$(lib).a 2>/dev/null)))
+HAVE_ARM64   = $(filter 3,$(words $(ARM64_LIBS)))
 
 static: #:build jankbpf-x86_64 and jankbpf-aarch64, each one file without dependencies
 	$(Q)$(MAKE) $(JOBS) STATIC=1 SANITIZE= CROSS_COMPILE=

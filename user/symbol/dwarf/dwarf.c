@@ -1,69 +1,51 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * From an address to its unit, the functions that contain it there, and their lines. See dwarf.h.
- */
-#include "symbol/dwarf/dwarf.h"
-
+/* From an address to the functions that contain it, and their lines, by libdw. See dwarf.h. */
 #include <dwarf.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "files/unread.h"
 #include "symbol/dwarf/dwarf_parts.h"
 #include "symbol/elf/debugfile.h"
 
-#define DEPTH_MAX  256 /* nesting of entries */
-#define DIE_STEPS  8   /* budget for an entry */
-#define COSTLY_MAX 8   /* addresses that took too long; then all lookups stop */
-#define COST_SHARE 20  /* rebuilding the index takes at most 1/20 of the time */
+#define DEPTH_MAX    256	       /* nesting of entries */
+#define CHECK_STEPS  16		       /* the clock is read once for so many steps */
+#define STEPS_NS     (200 * NS_PER_MS) /* CPU time for an address, or for the index */
+#define COSTLY_NS    (NS_PER_SEC)      /* CPU time of slow look-ups; then all stop */
+#define COST_SHARE   20		       /* unpacking again takes at most 1/20 of the time */
+#define ROW_BYTES    64		       /* of a line in libdw's memory */
+#define UNIT_BYTES   8192	       /* of libdw's memory for a unit */
+#define NAME_MAX_LEN 4095	       /* longer strings are cut */
 
-static struct dwarf *new_of(const struct elf *elf)
+static void open_alt(struct dwarf *dwarf, const struct elf *elf, const char *alt_dir)
 {
-	struct dwarf *ret = elf->img.fd >= 0 ? calloc(1, sizeof(*ret)) : NULL;
-
-	if (!ret)
-		return NULL;
-	ret->fd = fcntl(elf->img.fd, F_DUPFD_CLOEXEC, 3);
-	ret->img = elf->img;
-	ret->img.fd = ret->fd;
-	if (ret->fd < 0)
-		unread__add(UNREAD_NO_FD, elf->build_id);
-	if (ret->fd < 0 || section__open_all(ret, elf)) {
-		dwarf__free(ret);
-		return NULL;
-	}
-	return ret;
-}
-
-/*
- * Opens dwz's common file. The section that refers to it holds its name, a NUL, and its build id.
- */
-static struct dwarf *open_alt(const struct elf *elf, const char *alt_dir)
-{
-	struct dwarf *ret = NULL;
+	int fd = debugfile__open_alt(elf, alt_dir);
 	struct image img;
 	struct elf alt;
-	int fd = debugfile__open_alt(elf, alt_dir);
 
 	if (fd < 0)
-		return NULL;
+		return;
 	if (!image__of_fd(&img, fd) && !elf__open(&alt, &img)) {
-		ret = new_of(&alt);
+		dwarf_file__init(&dwarf->alt, &alt);
 		elf__close(&alt);
 	}
 	close(fd);
-	return ret;
 }
 
 struct dwarf *dwarf__new(const struct elf *elf, const char *alt_dir)
 {
-	struct dwarf *ret = new_of(elf);
+	struct dwarf *ret = calloc(1, sizeof(*ret));
 
-	if (ret && alt_dir)
-		ret->alt = open_alt(elf, alt_dir);
+	if (!ret)
+		return NULL;
+	ret->alt.img.fd = -1;
+	if (!dwarf_file__init(&ret->file, elf)) {
+		free(ret);
+		return NULL;
+	}
+	if (alt_dir)
+		open_alt(ret, elf, alt_dir);
 	return ret;
 }
 
@@ -71,239 +53,266 @@ void dwarf__shrink(struct dwarf *dwarf)
 {
 	if (!dwarf)
 		return;
-	for (unsigned i = 0; i < UNIT_CACHE; i++)
-		unit__unload(&dwarf->cache[i]);
-	for (unsigned i = 0; i < DWARF_SECTION_CNT; i++) {
-		free(dwarf->parts[i].mem);
-		dwarf->parts[i].mem = NULL;
-	}
-	free(dwarf->ranges);
-	free(dwarf->units);
-	dwarf->ranges = NULL;
-	dwarf->units = NULL;
-	dwarf->range_cnt = dwarf->range_cap = dwarf->unit_cnt = dwarf->unit_cap = 0;
-	dwarf->indexed = false;
-	dwarf__shrink(dwarf->alt);
+	dwarf_file__close(&dwarf->file);
+	dwarf_file__close(&dwarf->alt);
+	for (size_t i = 0; i < dwarf->unit_cnt; i++)
+		dwarf->units[i].read = false;
+	dwarf->unit_bytes = 0;
 }
 
 void dwarf__free(struct dwarf *dwarf)
 {
 	if (!dwarf)
 		return;
-	dwarf__free(dwarf->alt);
-	dwarf->alt = NULL;
-	dwarf__shrink(dwarf);
-	if (dwarf->fd >= 0)
-		close(dwarf->fd);
+	dwarf_index__free(dwarf);
+	dwarf_file__free(&dwarf->file);
+	dwarf_file__free(&dwarf->alt);
 	free(dwarf);
-}
-
-static size_t unit_bytes(const struct unit *unit)
-{
-	return (unit->own ? unit->end - unit->off : 0) +
-	       unit->abbrevs.cap * sizeof(*unit->abbrevs.all) +
-	       unit->abbrevs.attr_cap * sizeof(*unit->abbrevs.attrs);
 }
 
 size_t dwarf__bytes(const struct dwarf *dwarf)
 {
-	size_t ret;
-
 	if (!dwarf)
 		return 0;
-	ret = sizeof(*dwarf) + dwarf->range_cap * sizeof(*dwarf->ranges) +
-	      dwarf->unit_cap * sizeof(*dwarf->units) + dwarf__bytes(dwarf->alt);
-	for (unsigned i = 0; i < DWARF_SECTION_CNT; i++)
-		if (dwarf->parts[i].mem)
-			ret += dwarf->parts[i].size;
-	for (unsigned i = 0; i < UNIT_CACHE; i++)
-		ret += unit_bytes(&dwarf->cache[i]);
-	return ret;
+	return sizeof(*dwarf) + dwarf_index__bytes(dwarf) + dwarf->unit_bytes +
+	       dwarf_file__bytes(&dwarf->file) + dwarf_file__bytes(&dwarf->alt);
 }
 
-/* Without an index nothing else is loaded. */
 bool dwarf__is_loaded(const struct dwarf *dwarf)
 {
-	return dwarf && dwarf->indexed;
+	return dwarf && dwarf->file.dwarf;
+}
+
+void dwarf__begin(struct dwarf *dwarf)
+{
+	dwarf->begin_ns = clock__mono_ns();
+	dwarf->begin_cpu_ns = clock__thread_ns();
+	dwarf->steps = 0;
+	dwarf->cut = false;
+}
+
+/* The clock of CPU time is a system call. */
+static uint64_t elapsed_ns(const struct dwarf *dwarf)
+{
+	uint64_t ret = clock__mono_ns() - dwarf->begin_ns;
+
+	return ret > STEPS_NS ? clock__thread_ns() - dwarf->begin_cpu_ns : ret;
+}
+
+bool dwarf__step(struct dwarf *dwarf)
+{
+	if (!dwarf->cut && ++dwarf->steps % CHECK_STEPS == 0)
+		dwarf->cut = elapsed_ns(dwarf) > STEPS_NS;
+	return !dwarf->cut;
+}
+
+/*
+ * Opens the file, or opens it again after dwarf__shrink, at a limited rate. Returns false when it
+ * is too early, or when libdw cannot read it.
+ */
+static bool open_file(struct dwarf *dwarf)
+{
+	uint64_t begin, end;
+
+	if (dwarf__bytes(dwarf) > DWARF_FILE_MAX)
+		dwarf__shrink(dwarf);
+	if (dwarf->file.dwarf)
+		return true;
+	begin = clock__mono_ns();
+	if (begin < dwarf->next_ns) {
+		dwarf->cut = true;
+		return false;
+	}
+	if (dwarf_file__open(&dwarf->file) && dwarf_file__open(&dwarf->alt))
+		dwarf_setalt(dwarf->file.dwarf, dwarf->alt.dwarf);
+	end = clock__mono_ns();
+	dwarf->next_ns = end + (end - begin) * COST_SHARE;
+	if (dwarf->file.dwarf && !dwarf->indexed)
+		dwarf_index__build(dwarf);
+	return dwarf->file.dwarf;
 }
 
 /* The functions that contain an address, outermost first. */
 struct path {
-	struct die dies[DWARF_INLINED_MAX + 1];
+	Dwarf_Die dies[DWARF_INLINED_MAX + 1];
 	unsigned cnt;
 };
 
-static bool is_function(uint32_t tag)
+static bool is_function(int tag)
 {
 	return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
 }
 
-/*
- * Returns true for entries whose children can be skipped when they do not hold the address: they
- * contain no code, or other code. Skipped only when the entry gives its end.
- */
-static bool is_passed(uint32_t tag)
+/* Entries without code of their own that may contain functions. */
+static bool is_container(int tag)
 {
-	return is_function(tag) || tag == DW_TAG_lexical_block || tag == DW_TAG_enumeration_type ||
-	       tag == DW_TAG_array_type || tag == DW_TAG_subroutine_type ||
-	       tag == DW_TAG_formal_parameter || tag == DW_TAG_variable ||
-	       tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site;
-}
-
-static bool sibling_of(const struct unit *unit, const struct die *die, uint64_t *ret)
-{
-	if (!die->sibling.form || die->sibling.form == DW_FORM_ref_addr)
-		return false;
-	*ret = unit->off + die->sibling.num;
-	return *ret > die->off && *ret < unit->end;
+	return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_structure_type;
 }
 
 /*
- * Stops at the end of the functions that contain the address. Returns false when not all entries
- * could be read: an incomplete path could give a line to the wrong function.
+ * Not dwarf_getscopes: it recurses as deep as the file says, has no bound of time, and continues
+ * around an inlined function with the scopes of its source.
  */
-static bool find_path(struct dwarf *dwarf, const struct unit *unit, uint64_t vaddr,
-		      struct path *path)
+static void find_path(struct dwarf *dwarf, Dwarf_Die *root, uint64_t vaddr, struct path *path)
 {
-	uint64_t off = unit->first, sibling;
-	unsigned depth = 0, ends_at = 0; /* depth of the innermost function so far */
-	struct die die;
+	Dwarf_Die dies[DEPTH_MAX];
+	unsigned depth = 0, bottom = 0; /* of the innermost entry that contains the address */
 
-	while (dwarf__spend(dwarf, DIE_STEPS) && !unit__die(unit, off, &die)) {
-		int holds = 0;
+	if (dwarf_child(root, &dies[0]))
+		return;
+	while (dwarf__step(dwarf)) {
+		Dwarf_Die *die = &dies[depth];
+		int tag = dwarf_tag(die);
+		bool holds = (is_function(tag) || tag == DW_TAG_lexical_block) &&
+			     dwarf_haspc(die, vaddr) > 0;
 
-		off = die.next;
-		if (!die.tag) {
-			if (!depth || --depth == 0 || (path->cnt && depth <= ends_at))
-				return true;
+		if (holds && is_function(tag) && path->cnt <= DWARF_INLINED_MAX)
+			path->dies[path->cnt++] = *die;
+		if ((holds || is_container(tag)) && depth + 1 < DEPTH_MAX &&
+		    !dwarf_child(die, &dies[depth + 1])) {
+			depth++;
+			if (holds)
+				bottom = depth;
 			continue;
 		}
-		if (is_function(die.tag) || die.tag == DW_TAG_lexical_block)
-			holds = die__holds(dwarf, unit, &die, vaddr);
-		if (holds > 0 && is_function(die.tag) && path->cnt <= DWARF_INLINED_MAX) {
-			path->dies[path->cnt++] = die;
-			ends_at = depth;
-			if (!die.children)
-				return true;
+		/* without DW_AT_sibling all entries below are read once more for each level */
+		while (dwarf_siblingof(&dies[depth], &dies[depth])) {
+			dwarf->cut = elapsed_ns(dwarf) > STEPS_NS;
+			if (dwarf->cut || depth-- == bottom)
+				return;
 		}
-		if (!die.children)
-			continue;
-		if (holds <= 0 && is_passed(die.tag) && sibling_of(unit, &die, &sibling))
-			off = sibling;
-		else if (++depth > DEPTH_MAX)
-			return false;
 	}
-	return off >= unit->end;
+}
+
+static const char *name_of(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	const char *ret = NULL;
+
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) ||
+	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr))
+		ret = dwarf_formstring(&attr);
+	return ret ? ret : dwarf_diename(die);
+}
+
+static uint32_t number_of(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word ret;
+
+	if (!dwarf_attr(die, name, &attr) || dwarf_formudata(&attr, &ret))
+		return 0;
+	return ret <= INT32_MAX ? ret : 0;
 }
 
 struct telling {
-	struct dwarf *dwarf;
-	const struct unit *unit;
-	struct line_table lines;
-	bool has_lines;
-	char file[2 * DWARF_NAME_MAX], function[DWARF_NAME_MAX];
+	Dwarf_Die unit;
+	struct dwarf_place place;
+	char function[NAME_MAX_LEN + 1], file[NAME_MAX_LEN + 1];
 	dwarf_fn fn;
 	void *ctx;
 };
 
-static void tell(struct telling *t, const struct die *die, uint64_t file, uint32_t line,
-		 bool inlined)
+static const char *cut(const char *str, char *buf)
 {
-	struct dwarf_place place = { .line = line, .inlined = inlined };
+	if (!str || strnlen(str, NAME_MAX_LEN + 1) <= NAME_MAX_LEN)
+		return str;
+	memcpy(buf, str, NAME_MAX_LEN);
+	buf[NAME_MAX_LEN] = 0;
+	return buf;
+}
 
-	if (die && die__name(t->dwarf, t->unit, die, t->function, sizeof(t->function)))
-		place.function = t->function;
-	if (t->has_lines && line &&
-	    line_table__path(t->dwarf, t->unit, &t->lines, file, t->file, sizeof(t->file)))
-		place.file = t->file;
-	t->fn(&place, t->ctx);
+static void set_file(struct telling *t, const char *file)
+{
+	bool known = file && strcmp(file, "???"); /* libdw's word */
+
+	t->place.file = known && t->place.line ? cut(file, t->file) : NULL;
+}
+
+static void tell(struct telling *t, Dwarf_Die *die, bool inlined)
+{
+	t->place.function = die ? cut(name_of(die), t->function) : NULL;
+	t->place.inlined = inlined;
+	t->fn(&t->place, t->ctx);
+}
+
+/* Sets the place where a function was inlined. */
+static void set_call(struct telling *t, Dwarf_Die *die)
+{
+	Dwarf_Files *files;
+	size_t cnt;
+
+	t->place.line = number_of(die, DW_AT_call_line);
+	set_file(t, dwarf_getsrcfiles(&t->unit, &files, &cnt)
+			    ? NULL
+			    : dwarf_filesrc(files, number_of(die, DW_AT_call_file), NULL, NULL));
 }
 
 /* Reports each function with the line in its code where the next inner one was inlined. */
-static unsigned tell_path(struct telling *t, const struct path *path, uint64_t file, uint32_t line)
+static unsigned tell_path(struct telling *t, struct path *path)
 {
 	unsigned cnt = 0;
 
 	for (unsigned i = path->cnt; i > 1; i--, cnt++) {
-		const struct die *die = &path->dies[i - 1];
+		Dwarf_Die *die = &path->dies[i - 1];
 
-		if (die->tag != DW_TAG_inlined_subroutine) /* a nested function */
+		if (dwarf_tag(die) != DW_TAG_inlined_subroutine) /* a nested function */
 			break;
-		tell(t, die, file, line, true);
-		file = die->call_file.num;
-		line = die->call_line.num <= INT32_MAX ? die->call_line.num : 0;
+		tell(t, die, true);
+		set_call(t, die);
 	}
-	tell(t, path->cnt > cnt ? &path->dies[path->cnt - cnt - 1] : NULL, file, line, false);
+	tell(t, path->cnt > cnt ? &path->dies[path->cnt - cnt - 1] : NULL, false);
 	return cnt + 1;
 }
 
-/*
- * Builds the index again after dwarf__shrink, at a limited rate. Returns false when it is too
- * early.
- */
-static bool have_index(struct dwarf *dwarf)
+static void find_line(struct telling *t, uint64_t vaddr)
 {
-	uint64_t begin, end;
+	Dwarf_Line *line = dwarf_getsrc_die(&t->unit, vaddr);
+	int nr = 0;
 
-	if (dwarf->indexed)
-		return true;
-	begin = clock__mono_ns();
-	if (begin < dwarf->next_ns)
-		return false;
-	index__build(dwarf);
-	if (dwarf->alt)
-		index__build(dwarf->alt);
-	end = clock__mono_ns();
-	dwarf->next_ns = end + (end - begin) * COST_SHARE;
-	return true;
+	if (!line || dwarf_lineno(line, &nr) || nr <= 0)
+		return;
+	t->place.line = nr;
+	set_file(t, dwarf_linesrc(line, NULL, NULL));
 }
 
-/* Uses the unit in t. */
-static unsigned find_in_unit(struct telling *t, uint64_t vaddr)
+/* Counts what libdw keeps of a unit from now on. */
+static void count_unit(struct dwarf *dwarf, struct dwarf_unit *unit, Dwarf_Die *root)
 {
-	struct path *path = calloc(1, sizeof(*path));
-	uint64_t file = 0;
-	uint32_t line = 0;
-	unsigned ret = 0;
+	Dwarf_Lines *lines;
+	size_t cnt;
 
-	if (!path)
-		return 0;
-	if (!find_path(t->dwarf, t->unit, vaddr, path)) {
-		free(path);
-		return 0;
-	}
-	t->has_lines = !line_table__open(t->dwarf, t->unit, &t->lines);
-	if (t->has_lines)
-		line_table__find(&t->lines, vaddr, &file, &line);
-	if (path->cnt || line)
-		ret = tell_path(t, path, file, line);
-	if (t->has_lines)
-		line_table__close(&t->lines);
-	free(path);
-	return ret;
+	if (!unit->read && !dwarf_getsrclines(root, &lines, &cnt))
+		dwarf->unit_bytes += UNIT_BYTES + cnt * ROW_BYTES;
+	unit->read = true;
 }
 
 unsigned dwarf__find(struct dwarf *dwarf, uint64_t vaddr, dwarf_fn fn, void *ctx)
 {
-	struct telling t = { .dwarf = dwarf, .fn = fn, .ctx = ctx };
+	struct telling t = { .fn = fn, .ctx = ctx };
+	struct dwarf_unit *unit;
+	struct path path = {};
+	uint64_t took_ns;
 	unsigned ret = 0;
-	uint64_t off;
 
-	dwarf->cut = dwarf->costly == COSTLY_MAX || !have_index(dwarf);
-	if (dwarf->cut)
+	dwarf->cut = dwarf->costly_ns > COSTLY_NS;
+	if (dwarf->cut || !open_file(dwarf))
 		return 0;
-	if (!index__find(dwarf, vaddr, &off)) {
-		dwarf->cut = dwarf->index_cut;
+	dwarf__begin(dwarf);
+	unit = dwarf_index__find(dwarf, vaddr);
+	dwarf->cut = !unit && dwarf->index_cut;
+	if (!unit || !dwarf_offdie(dwarf->file.dwarf, unit->root, &t.unit))
 		return 0;
+	find_path(dwarf, &t.unit, vaddr, &path);
+	if (!dwarf->cut) { /* else the path is incomplete: a line could be another function's */
+		find_line(&t, vaddr);
+		count_unit(dwarf, unit, &t.unit);
+		ret = path.cnt || t.place.line ? tell_path(&t, &path) : 0;
 	}
-	dwarf->budget = DWARF_BUDGET;
-	if (dwarf->alt)
-		dwarf->alt->budget = DWARF_BUDGET;
-	t.unit = unit__at(dwarf, off, NULL);
-	if (t.unit)
-		ret = find_in_unit(&t, vaddr);
-	dwarf->cut = !dwarf->budget || (dwarf->alt && !dwarf->alt->budget);
-	dwarf->costly += dwarf->cut;
+	took_ns = elapsed_ns(dwarf);
+	if (took_ns > STEPS_NS / 2)
+		dwarf->costly_ns += took_ns;
 	return ret;
 }
 

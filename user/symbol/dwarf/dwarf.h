@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reader of source lines and inlined functions from a file's DWARF (2 to 5). Addresses are those of
- * the program headers.
+ * Source lines and inlined functions from a file's DWARF (2 to 5), by libdw. Addresses are those of
+ * the program headers. Answers are not cached; the caller does that, with the address.
  *
- * This is our own reader instead of libdw's: the file may be hostile, and is read with pread. Only
- * the unit of an address is read, so gigabytes of debug information cost only some memory for an
- * index. The reader does not cache answers; the caller does, with the address.
+ * The file may be hostile: libdw may end the process (out of memory, or SIGBUS when the file is
+ * truncated meanwhile) or take long. So this runs in jankbpf-name only, which is started again.
  */
 #ifndef JANK_SYMBOL_DWARF_DWARF_H
 #define JANK_SYMBOL_DWARF_DWARF_H
@@ -13,9 +12,8 @@
 #include "symbol/elf/elf.h"
 #include <stdbool.h>
 
-#define DWARF_INLINED_MAX 32 /* deeper ones are dropped, outermost first */
-#define DWARF_FILE_MAX                                                                             \
-	(128ull << 20) /* bytes of memory for a file, unpacked; a section beyond is not read */
+#define DWARF_INLINED_MAX 32		 /* deeper ones are dropped, outermost first */
+#define DWARF_FILE_MAX	  (128ull << 20) /* bytes of memory for a file; beyond it, it is read again */
 
 struct dwarf;
 
@@ -23,6 +21,7 @@ struct dwarf;
  * Opens the DWARF of a file. Returns NULL when there is none that can be read, or when out of
  * memory. Duplicates the image's descriptor; an image in memory has no DWARF. alt_dir: where dwz's
  * common file is searched by build id (/usr/lib/debug).
+ * A file with compressed sections beyond DWARF_FILE_MAX has none.
  */
 struct dwarf *dwarf__new(const struct elf *elf, const char *alt_dir);
 void dwarf__free(struct dwarf *dwarf); /* accepts NULL */
@@ -53,7 +52,7 @@ size_t dwarf__bytes(const struct dwarf *dwarf); /* memory in bytes; accepts NULL
 /* Returns true when dwarf__shrink would free something. Accepts NULL. */
 bool dwarf__is_loaded(const struct dwarf *dwarf);
 
-/* Frees everything that can be read again. Accepts NULL. */
+/* Frees all but the index of units. It is read again when needed. Accepts NULL. */
 void dwarf__shrink(struct dwarf *dwarf);
 
 #endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Index of units by address. libdw's needs .debug_aranges, which not every compiler writes. */
+#include <dwarf.h>
+#include <stdlib.h>
+
+#include "symbol/dwarf/dwarf_parts.h"
+
+#define UNITS_MAX      (1u << 20)
+#define RANGES_MAX     (2u << 20)
+#define OVERLAPPED_MAX 16 /* visited ranges that begin before an address */
+
+static bool add_range(struct dwarf *dwarf, const struct dwarf_range *range)
+{
+	if (dwarf->range_cnt >= RANGES_MAX || !dwarf__step(dwarf))
+		return false;
+	if (dwarf->range_cnt == dwarf->range_cap) {
+		size_t cap = dwarf->range_cap ? 2 * dwarf->range_cap : 64;
+		struct dwarf_range *ranges = realloc(dwarf->ranges, cap * sizeof(*ranges));
+
+		if (!ranges)
+			return false;
+		dwarf->ranges = ranges;
+		dwarf->range_cap = cap;
+	}
+	dwarf->ranges[dwarf->range_cnt++] = *range;
+	return true;
+}
+
+static bool new_unit(struct dwarf *dwarf, Dwarf_Off root)
+{
+	if (dwarf->unit_cnt == dwarf->unit_cap) {
+		size_t cap = dwarf->unit_cap ? 2 * dwarf->unit_cap : 64;
+		struct dwarf_unit *units = realloc(dwarf->units, cap * sizeof(*units));
+
+		if (!units)
+			return false;
+		dwarf->units = units;
+		dwarf->unit_cap = cap;
+	}
+	dwarf->units[dwarf->unit_cnt++] = (struct dwarf_unit){ .root = root };
+	return true;
+}
+
+static bool add_unit(struct dwarf *dwarf, Dwarf_Die *root)
+{
+	struct dwarf_range range = { .unit = dwarf->unit_cnt };
+	Dwarf_Addr base;
+	ptrdiff_t at = 0;
+
+	if (dwarf_tag(root) != DW_TAG_compile_unit && dwarf_tag(root) != DW_TAG_skeleton_unit)
+		return true;
+	if (!new_unit(dwarf, dwarf_dieoffset(root)))
+		return false;
+	while ((at = dwarf_ranges(root, at, &base, &range.low, &range.high)) > 0)
+		if (!add_range(dwarf, &range))
+			return false;
+	return true;
+}
+
+static int by_low(const void *va, const void *vb)
+{
+	const struct dwarf_range *a = va, *b = vb;
+
+	return (a->low > b->low) - (a->low < b->low);
+}
+
+void dwarf_index__build(struct dwarf *dwarf)
+{
+	Dwarf_CU *unit = NULL;
+	Dwarf_Die root;
+
+	dwarf->indexed = true;
+	dwarf__begin(dwarf);
+	for (unsigned i = 0; i < UNITS_MAX && dwarf__step(dwarf); i++)
+		if (dwarf_get_units(dwarf->file.dwarf, unit, &unit, NULL, NULL, &root, NULL) ||
+		    !add_unit(dwarf, &root))
+			break;
+	dwarf->index_cut = dwarf->cut;
+	if (dwarf->range_cnt)
+		qsort(dwarf->ranges, dwarf->range_cnt, sizeof(*dwarf->ranges), by_low);
+}
+
+void dwarf_index__free(struct dwarf *dwarf)
+{
+	free(dwarf->ranges);
+	free(dwarf->units);
+	dwarf->ranges = NULL;
+	dwarf->units = NULL;
+	dwarf->range_cnt = dwarf->range_cap = dwarf->unit_cnt = dwarf->unit_cap = 0;
+}
+
+struct dwarf_unit *dwarf_index__find(const struct dwarf *dwarf, uint64_t vaddr)
+{
+	size_t low = 0, high = dwarf->range_cnt;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (dwarf->ranges[mid].low <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (unsigned i = 0; low && i < OVERLAPPED_MAX; i++, low--)
+		if (vaddr < dwarf->ranges[low - 1].high)
+			return &dwarf->units[dwarf->ranges[low - 1].unit];
+	return NULL;
+}
+
+size_t dwarf_index__bytes(const struct dwarf *dwarf)
+{
+	return dwarf->range_cap * sizeof(*dwarf->ranges) + dwarf->unit_cap * sizeof(*dwarf->units);
+}
