@@ -24,4 +24,18 @@ $(STACKS)/addon.node: tools/stacks/addon.cc
 stacks: all stack-programs
 	$(Q)tools/stacks/measure
 
-.PHONY: stack-programs stacks
+
+
+# Our reader of unwind tables beside libdw's. FILES: ELF files of x86-64.
+FILES ?= $(wildcard /usr/bin/redis-server /usr/sbin/nginx /usr/bin/node /lib/x86_64-linux-gnu/libc.so.6)
+
+stack-tables: $(VARIANT)/stack_tables #:measure our reader of unwind tables beside libdw's (as root)
+	$(Q)$< $(FILES)
+
+$(VARIANT)/stack_tables: $(VARIANT)/tools/stacks/tables.o $(LIB)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+-include $(VARIANT)/tools/stacks/tables.d
+
+.PHONY: stack-programs stacks stack-tables
