@@ -35,10 +35,10 @@ struct dwarf {
 	size_t range_cnt, range_cap;
 	struct dwarf_unit *units;
 	size_t unit_cnt, unit_cap;
-	size_t unit_bytes;		 /* what libdw keeps of units, estimated */
-	uint64_t next_ns;		 /* do not open the file again before this time */
-	uint64_t begin_ns, begin_cpu_ns; /* of the operation under way */
-	uint64_t costly_ns;		 /* CPU time of slow look-ups */
+	size_t unit_bytes;			 /* what libdw keeps of units, estimated */
+	uint64_t next_ns;			 /* do not open the file again before this time */
+	uint64_t begin_ns, begin_cpu_ns, max_ns; /* of the operation under way */
+	uint64_t costly_ns;			 /* CPU time of slow look-ups */
 	unsigned steps;
 	bool indexed;
 	bool cut;	/* the operation under way, or the last look-up, ended early */
@@ -64,7 +64,7 @@ struct dwarf_unit *dwarf_index__find(const struct dwarf *dwarf, uint64_t vaddr);
 size_t dwarf_index__bytes(const struct dwarf *dwarf);
 
 /* dwarf.c: begins an operation of bounded CPU time, and returns false when that is used up. */
-void dwarf__begin(struct dwarf *dwarf);
+void dwarf__begin(struct dwarf *dwarf, uint64_t max_ns);
 bool dwarf__step(struct dwarf *dwarf);
 
 #endif
