@@ -209,6 +209,7 @@ static uint32_t number_of(Dwarf_Die *die, unsigned name)
 
 struct telling {
 	Dwarf_Die unit;
+	bool has_lines;
 	struct dwarf_place place;
 	char function[NAME_MAX_LEN + 1], file[NAME_MAX_LEN + 1];
 	dwarf_fn fn;
@@ -267,11 +268,16 @@ static unsigned tell_path(struct telling *t, struct path *path)
 	return cnt + 1;
 }
 
-static void find_line(struct telling *t, uint64_t vaddr)
+static void find_line(struct telling *t, const struct dwarf_file *file, uint64_t vaddr)
 {
-	Dwarf_Line *line = dwarf_getsrc_die(&t->unit, vaddr);
+	Dwarf_Attribute attr;
+	Dwarf_Line *line;
+	Dwarf_Word off;
 	int nr = 0;
 
+	t->has_lines = dwarf_attr(&t->unit, DW_AT_stmt_list, &attr) &&
+		       !dwarf_formudata(&attr, &off) && dwarf_file__lines_fit(file, off);
+	line = t->has_lines ? dwarf_getsrc_die(&t->unit, vaddr) : NULL;
 	if (!line || dwarf_lineno(line, &nr) || nr <= 0)
 		return;
 	t->place.line = nr;
@@ -279,13 +285,15 @@ static void find_line(struct telling *t, uint64_t vaddr)
 }
 
 /* Counts what libdw keeps of a unit from now on. */
-static void count_unit(struct dwarf *dwarf, struct dwarf_unit *unit, Dwarf_Die *root)
+static void count_unit(struct dwarf *dwarf, struct dwarf_unit *unit, struct telling *t)
 {
 	Dwarf_Lines *lines;
 	size_t cnt;
 
-	if (!unit->read && !dwarf_getsrclines(root, &lines, &cnt))
-		dwarf->unit_bytes += UNIT_BYTES + cnt * ROW_BYTES;
+	if (!unit->read)
+		dwarf->unit_bytes += UNIT_BYTES;
+	if (!unit->read && t->has_lines && !dwarf_getsrclines(&t->unit, &lines, &cnt))
+		dwarf->unit_bytes += cnt * ROW_BYTES;
 	unit->read = true;
 }
 
@@ -307,8 +315,8 @@ unsigned dwarf__find(struct dwarf *dwarf, uint64_t vaddr, dwarf_fn fn, void *ctx
 		return 0;
 	find_path(dwarf, &t.unit, vaddr, &path);
 	if (!dwarf->cut) { /* else the path is incomplete: a line could be another function's */
-		find_line(&t, vaddr);
-		count_unit(dwarf, unit, &t.unit);
+		find_line(&t, &dwarf->file, vaddr);
+		count_unit(dwarf, unit, &t);
 		ret = path.cnt || t.place.line ? tell_path(&t, &path) : 0;
 	}
 	took_ns = elapsed_ns(dwarf);

@@ -5,6 +5,7 @@
  * is started again; at the second end it does not read the file any more.
  */
 #include <fcntl.h>
+#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,8 +14,9 @@
 #include "files/unread.h"
 #include "symbol/dwarf/dwarf_parts.h"
 
-#define DEFLATE_MAX 1032  /* bytes that a compressed byte can become */
-#define PAGE_SZ	    65536 /* the largest of any machine */
+#define LINES_MAX   (4u << 20) /* bytes of a line table; libdw needs up to 96 for each of them */
+#define DEFLATE_MAX 1032       /* bytes that a compressed byte can become */
+#define PAGE_SZ	    65536      /* the largest of any machine */
 
 /* The size of a compressed section in memory; 0: not to be read. */
 static uint64_t unpacked_size(const struct elf *elf, const struct elf_section *sec)
@@ -61,30 +63,73 @@ bool dwarf_file__init(struct dwarf_file *file, const struct elf *elf)
 	return file->img.fd >= 0;
 }
 
+/*
+ * Zeros follow the file: libdw 0.188 reads on behind a string without an end in the file names of
+ * .debug_line.
+ */
 static void *map(struct dwarf_file *file)
 {
 	uint64_t skip = file->img.begin % PAGE_SZ;
-	char *mem;
+	size_t size = file->img.size + skip;
+	char *mem = mmap(NULL, size + PAGE_SZ, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	file->mem_size = file->img.size + skip;
-	/* libelf writes to the headers of sections that it unpacks */
-	mem = mmap(NULL, file->mem_size, PROT_READ | (file->unpacked ? PROT_WRITE : 0), MAP_PRIVATE,
-		   file->img.fd, file->img.begin - skip);
-	file->mapped = mem != MAP_FAILED;
-	if (!file->mapped)
+	if (mem == MAP_FAILED)
 		return NULL;
+	/* libelf writes to the headers of sections that it unpacks */
+	if (mmap(mem, size, PROT_READ | (file->unpacked ? PROT_WRITE : 0), MAP_PRIVATE | MAP_FIXED,
+		 file->img.fd, file->img.begin - skip) == MAP_FAILED) {
+		munmap(mem, size + PAGE_SZ);
+		return NULL;
+	}
+	file->mapped = true;
 	file->mem = mem;
+	file->mem_size = size + PAGE_SZ;
 	return mem + skip;
 }
 
 /* Files of a file system that may never answer cannot be mapped. */
 static void *read_whole(struct dwarf_file *file)
 {
-	file->mem_size = file->img.size;
-	file->mem = file->mem_size <= DWARF_FILE_MAX ? malloc(file->mem_size) : NULL;
-	if (!file->mem || image__read(&file->img, 0, file->mem, file->mem_size))
+	size_t size = file->img.size;
+
+	file->mem = size < DWARF_FILE_MAX ? malloc(size + 1) : NULL;
+	if (!file->mem || image__read(&file->img, 0, file->mem, size))
 		return NULL;
+	((char *)file->mem)[size] = 0;
+	file->mem_size = size + 1;
 	return file->mem;
+}
+
+static const Elf_Data *line_section(Elf *elf)
+{
+	Elf_Scn *scn = NULL;
+	size_t names;
+	GElf_Shdr head;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return NULL;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *name =
+			gelf_getshdr(scn, &head) ? elf_strptr(elf, names, head.sh_name) : NULL;
+
+		if (name && !strcmp(name, ".debug_line"))
+			return elf_rawdata(scn, NULL);
+	}
+	return NULL;
+}
+
+bool dwarf_file__lines_fit(const struct dwarf_file *file, uint64_t off)
+{
+	const Elf_Data *data = file->lines;
+	uint64_t wide;
+	uint32_t len;
+
+	if (!data || !data->d_buf || off > data->d_size ||
+	    data->d_size - off < sizeof(len) + sizeof(wide))
+		return false;
+	memcpy(&len, (const char *)data->d_buf + off, sizeof(len));
+	memcpy(&wide, (const char *)data->d_buf + off + sizeof(len), sizeof(wide));
+	return len == UINT32_MAX ? wide <= LINES_MAX : len <= LINES_MAX;
 }
 
 /* libdw cannot go on without memory: its handler must not return. */
@@ -105,11 +150,13 @@ bool dwarf_file__open(struct dwarf_file *file)
 		mem = read_whole(file);
 	file->elf = mem ? elf_memory(mem, file->img.size) : NULL;
 	file->dwarf = file->elf ? dwarf_begin_elf(file->elf, DWARF_C_READ, NULL) : NULL;
-	if (file->dwarf)
-		dwarf_new_oom_handler(file->dwarf, end_process);
-	else
+	if (!file->dwarf) {
 		dwarf_file__close(file);
-	return file->dwarf;
+		return false;
+	}
+	dwarf_new_oom_handler(file->dwarf, end_process);
+	file->lines = line_section(file->elf); /* when libdw has unpacked it */
+	return true;
 }
 
 void dwarf_file__close(struct dwarf_file *file)
@@ -122,6 +169,7 @@ void dwarf_file__close(struct dwarf_file *file)
 		free(file->mem);
 	file->dwarf = NULL;
 	file->elf = NULL;
+	file->lines = NULL;
 	file->mem = NULL;
 	file->mapped = false;
 }

@@ -13,7 +13,8 @@ struct dwarf_file {
 	size_t unpacked;  /* bytes of compressed sections in memory */
 	Dwarf *dwarf;	  /* NULL: not open */
 	Elf *elf;
-	void *mem; /* the mapping, or malloc'ed */
+	const Elf_Data *lines; /* .debug_line; NULL: none */
+	void *mem;	       /* the mapping, or malloc'ed */
 	size_t mem_size;
 	bool mapped;
 };
@@ -54,6 +55,8 @@ bool dwarf_file__init(struct dwarf_file *file, const struct elf *elf);
 bool dwarf_file__open(struct dwarf_file *file);
 void dwarf_file__close(struct dwarf_file *file); /* accepts a file that is not open */
 void dwarf_file__free(struct dwarf_file *file);
+/* Whether the line table at an offset is of a size that libdw may read. */
+bool dwarf_file__lines_fit(const struct dwarf_file *file, uint64_t off);
 size_t dwarf_file__bytes(const struct dwarf_file *file); /* memory, without mapped files */
 
 /* dwarf_index.c: builds the index of units by address. */
