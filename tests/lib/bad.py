@@ -315,6 +315,13 @@ def wait_for_hang(tracer):
 
 # --- judging
 
+def missing(begins, blocks):
+    """The dispatches of the truth, by their begins, that no block covers. The program may lose the
+    CPU between the end of its wait, where a block begins, and its own begin."""
+    spans = [(block["start_ns"], block["start_ns"] + block["duration_ns"]) for block in blocks]
+    return [ns for ns in begins if not any(start <= ns < end for start, end in spans)]
+
+
 def account(record):
     spent = record["time"]
     return spent["running_ns"] + spent["runnable_ns"] + sum(spent["blocked_ns"].values())

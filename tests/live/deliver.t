@@ -152,8 +152,7 @@ def check_records(what, lines, truth, lost):
     ids = {block["id"] for block in blocks}
     ok(len(ids) == len(blocks), f"{what}: none of {len(blocks)} blocks is doubled")
     ok(sum(record["type"] == "summary" for record in records or ()) == 1, f"{what}: one summary")
-    starts = {block["start_ns"] for block in blocks}
-    missing = [entry for entry in truth if not any(abs(entry - start) < 5 * bad.MS for start in starts)]
+    missing = bad.missing(truth, blocks)
     ok(len(missing) <= lost, f"{what}: {len(missing)} of {len(truth)} dispatches are missing, {lost} are counted", missing[:5])
 
 

@@ -136,8 +136,7 @@ def test_harassed(sig, name, gap_s):
         truth = [entry["begin_ns"] for entry in map(json.loads, file) if entry["type"] == "dispatch"]
     summary = result.summary() or {"lost": {}}
     lost = sum(summary["lost"].get(key, 0) for key in ("queue_full", "share_exceeded", "ring_full"))
-    starts = [block["start_ns"] for block in result.of("block")]
-    missing = [entry for entry in truth if not any(abs(entry - start) < 5 * bad.MS for start in starts)]
+    missing = bad.missing(truth, result.of("block"))
     ok(result.status == 0 and harasser.count > 0, f"{name} {harasser.count} times", result)
     ok(len(missing) <= lost, f"{name}: {len(missing)} of {len(truth)} dispatches are missing, {lost} are counted", missing[:5])
     ok(summary["lost"].get("namer_restarted", 0) >= harasser.count - 1, f"{name}: the restarts are counted", summary["lost"])
