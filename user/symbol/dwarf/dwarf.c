@@ -10,7 +10,6 @@
 #include "symbol/elf/debugfile.h"
 
 #define DEPTH_MAX    256	       /* nesting of entries */
-#define CHECK_STEPS  16		       /* the clock is read once for so many steps */
 #define FIND_NS	     (200 * NS_PER_MS) /* CPU time for an address */
 #define COSTLY_NS    (NS_PER_SEC)      /* CPU time of slow look-ups; then all stop */
 #define COST_SHARE   20		       /* unpacking again takes at most 1/20 of the time */
@@ -81,30 +80,6 @@ size_t dwarf__bytes(const struct dwarf *dwarf)
 bool dwarf__is_loaded(const struct dwarf *dwarf)
 {
 	return dwarf && dwarf->file.dwarf;
-}
-
-void dwarf__begin(struct dwarf *dwarf, uint64_t max_ns)
-{
-	dwarf->max_ns = max_ns;
-	dwarf->begin_ns = clock__mono_ns();
-	dwarf->begin_cpu_ns = clock__thread_ns();
-	dwarf->steps = 0;
-	dwarf->cut = false;
-}
-
-/* The clock of CPU time is a system call. */
-static uint64_t elapsed_ns(const struct dwarf *dwarf)
-{
-	uint64_t ret = clock__mono_ns() - dwarf->begin_ns;
-
-	return ret > dwarf->max_ns ? clock__thread_ns() - dwarf->begin_cpu_ns : ret;
-}
-
-bool dwarf__step(struct dwarf *dwarf)
-{
-	if (!dwarf->cut && ++dwarf->steps % CHECK_STEPS == 0)
-		dwarf->cut = elapsed_ns(dwarf) > dwarf->max_ns;
-	return !dwarf->cut;
 }
 
 /*
@@ -179,7 +154,7 @@ static void find_path(struct dwarf *dwarf, Dwarf_Die *root, uint64_t vaddr, stru
 		}
 		/* without DW_AT_sibling all entries below are read once more for each level */
 		while (dwarf_siblingof(&dies[depth], &dies[depth])) {
-			dwarf->cut = elapsed_ns(dwarf) > dwarf->max_ns;
+			dwarf->cut = dwarf__elapsed_ns(dwarf) > dwarf->max_ns;
 			if (dwarf->cut || depth-- == bottom)
 				return;
 		}
@@ -319,7 +294,7 @@ unsigned dwarf__find(struct dwarf *dwarf, uint64_t vaddr, dwarf_fn fn, void *ctx
 		count_unit(dwarf, unit, &t);
 		ret = path.cnt || t.place.line ? tell_path(&t, &path) : 0;
 	}
-	took_ns = elapsed_ns(dwarf);
+	took_ns = dwarf__elapsed_ns(dwarf);
 	if (took_ns > FIND_NS / 2)
 		dwarf->costly_ns += took_ns;
 	return ret;

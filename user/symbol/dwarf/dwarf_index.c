@@ -11,6 +11,36 @@
 #define RANGES_MAX     (2u << 20)
 #define OVERLAPPED_MAX 16 /* visited ranges that begin before an address */
 
+/* --- the bound of an operation's CPU time: of the index, or of a look-up */
+
+#define CHECK_STEPS 16 /* the clock is read once for so many steps */
+
+void dwarf__begin(struct dwarf *dwarf, uint64_t max_ns)
+{
+	dwarf->max_ns = max_ns;
+	dwarf->begin_ns = clock__mono_ns();
+	dwarf->begin_cpu_ns = clock__thread_ns();
+	dwarf->steps = 0;
+	dwarf->cut = false;
+}
+
+/* The clock of CPU time is a system call. */
+uint64_t dwarf__elapsed_ns(const struct dwarf *dwarf)
+{
+	uint64_t ret = clock__mono_ns() - dwarf->begin_ns;
+
+	return ret > dwarf->max_ns ? clock__thread_ns() - dwarf->begin_cpu_ns : ret;
+}
+
+bool dwarf__step(struct dwarf *dwarf)
+{
+	if (!dwarf->cut && ++dwarf->steps % CHECK_STEPS == 0)
+		dwarf->cut = dwarf__elapsed_ns(dwarf) > dwarf->max_ns;
+	return !dwarf->cut;
+}
+
+/* --- the index */
+
 static bool add_range(struct dwarf *dwarf, const struct dwarf_range *range)
 {
 	if (dwarf->range_cnt >= RANGES_MAX || !dwarf__step(dwarf))
