@@ -37,25 +37,33 @@ static int64_t ask_about(struct name_client *client, int fd, uint32_t op, uint64
 	return res == -ECHILD ? -EIO : res;
 }
 
+static int take_head(struct wire *in, struct elf *ret)
+{
+	struct name_elf head;
+	struct elf_segment seg;
+
+	wire__take(in, &head, sizeof(head));
+	if (head.load_cnt > ELF_LOADS_MAX)
+		return -EIO;
+	for (size_t i = 0; i < head.load_cnt; i++) {
+		wire__take(in, &seg, offsetof(struct elf_segment, exec));
+		seg.exec = true;
+		ret->loads[i] = seg;
+	}
+	ret->machine = (uint16_t)head.machine;
+	ret->load_cnt = head.load_cnt;
+	return in->bad ? -EIO : 0;
+}
+
 static int elf_open(void *ctx, int fd, uint64_t base, uint64_t size, struct elf *ret)
 {
 	struct name_client *client = ctx;
-	struct name_elf head;
 	struct wire in;
 	int64_t res;
 
 	pthread_mutex_lock(&client->lock);
 	res = ask_about(client, fd, NAME_ELF_OPEN, base, size, &in);
-	if (!res) {
-		wire__take(&in, &head, sizeof(head));
-		if (head.load_cnt > ELF_LOADS_MAX)
-			in.bad = true;
-		else
-			wire__take(&in, ret->loads, head.load_cnt * sizeof(*ret->loads));
-		ret->machine = (uint16_t)head.machine;
-		ret->load_cnt = head.load_cnt;
-		res = in.bad ? -EIO : 0;
-	}
+	res = res ?: take_head(&in, ret);
 	if (res)
 		pthread_mutex_unlock(&client->lock);
 	return !res ? 0 : res == -ENOMEM ? -ENOMEM : -ENOEXEC;

@@ -23,7 +23,7 @@ static void put_head(struct strbuf *sb, const struct elf *elf)
 	strbuf__add(sb, &head, sizeof(head));
 	for (size_t i = 0; i < elf->load_cnt; i++)
 		if (elf->loads[i].exec)
-			strbuf__add(sb, &elf->loads[i], sizeof(elf->loads[i]));
+			strbuf__add(sb, &elf->loads[i], offsetof(struct elf_segment, exec));
 }
 
 /* a: the offset in the file, b: the size there */

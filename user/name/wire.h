@@ -104,7 +104,7 @@ struct name_unwound {
 	uint32_t cnt, end, used_sz, pad;
 };
 
-/* An open ELF file; its executable segments (struct elf_segment) follow. */
+/* An open ELF file; its executable segments follow (struct elf_segment without its last member). */
 struct name_elf {
 	uint32_t machine, load_cnt;
 };
