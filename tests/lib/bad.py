@@ -164,6 +164,15 @@ def rss_kb(pid):
     return sum(int(status_of(each)["VmRSS"].split()[0]) for each in own_pids(pid))
 
 
+def pss_kb(pid):
+    """The same, with pages that several of these processes share counted once: they run one program."""
+    total = 0
+    for each in own_pids(pid):
+        with open(f"/proc/{each}/smaps_rollup", encoding="ascii") as rollup:
+            total += next(int(line.split()[1]) for line in rollup if line.startswith("Pss:"))
+    return total
+
+
 def at_rest(look, window_s, grown, windows=8):
     """Samples a value until two samples, window_s apart, differ by no more than the allowance;
     returns the last two if that never happens. Caches and the allocator's arenas stop growing, late
