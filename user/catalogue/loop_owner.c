@@ -200,7 +200,7 @@ static bool wants_function(const struct loop_owner *owners, const struct catalog
 	return false;
 }
 
-/* The program whose ELF sections a row may name. */
+/* The process's program. A row of the catalogue may name one of its ELF sections. */
 struct program_of {
 	struct symbolizer *sym;
 	uint32_t pid;

@@ -237,15 +237,14 @@ static int open_own(struct broker *broker, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Of the file itself, which stays open whatever is offered next. */
+/* Returns a duplicate of the offered descriptor, or -errno. */
 static int open_offered(struct broker *broker, struct stat *st)
 {
 	int fd;
 
 	pthread_mutex_lock(&broker->lock);
-	fd = broker->offered_fd < 0 ? -ENOENT : fcntl(broker->offered_fd, F_DUPFD_CLOEXEC, 0);
-	if (fd == -1)
-		fd = -errno;
+	fd = fcntl(broker->offered_fd, F_DUPFD_CLOEXEC, 0); /* EBADF: none is offered */
+	fd = fd < 0 ? -errno : fd;
 	pthread_mutex_unlock(&broker->lock);
 	if (fd >= 0)
 		fstat(fd, st);

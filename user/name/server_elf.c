@@ -31,7 +31,6 @@ int64_t serve_elf_open(struct server *s, const struct name_request *req, struct 
 {
 	int fd = broker_client__open(BROKER_OFFERED, NULL, "", NULL), res;
 
-	(void)in;
 	close_elf(s);
 	if (fd < 0)
 		return fd;
@@ -70,14 +69,11 @@ int64_t serve_elf_section(struct server *s, const struct name_request *req, stru
 	size_t len;
 	const char *name = wire__take_text(in, &len);
 
-	(void)req;
 	return s->elf.fd >= 0 && name && elffunc__has_section(&s->elf, name);
 }
 
 int64_t serve_elf_close(struct server *s, const struct name_request *req, struct wire *in)
 {
-	(void)req;
-	(void)in;
 	close_elf(s);
 	return 0;
 }
@@ -88,7 +84,6 @@ int64_t serve_elf_entry(struct server *s, const struct name_request *req, struct
 	int fd = broker_client__open(BROKER_OFFERED, NULL, "", NULL), res;
 	struct zip_entry entry = {};
 
-	(void)in;
 	if (fd < 0)
 		return fd;
 	res = zip_entry__at(fd, req->a, &entry);

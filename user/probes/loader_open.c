@@ -20,7 +20,6 @@
 #include "probes/bpf_log.h"
 #include "probes/loader.h"
 #include "probes/loader_parts.h"
-#include "probes/preempt.h"
 #include "uprobes/links.h"
 #include "uprobes/uprobes.h"
 
@@ -420,7 +419,7 @@ int loader__new(const struct loader_opts *opts, struct loader **ret, struct err 
 		   loader->infer_begin, loader->compat_apart);
 	choose_programs(loader);
 	choose_multi(loader);
-	res = preempt__prevent(loader->skel->obj, opts->features);
+	res = loader__prevent_preemption(loader->skel->obj, opts->features);
 	if (res)
 		goto out;
 	res = load(loader, err);

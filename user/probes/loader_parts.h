@@ -8,6 +8,7 @@
 #define BPF_LINKS_MAX 64
 
 struct bpf_link;
+struct bpf_object;
 struct jankbpf;
 struct perf_events;
 struct uprobe_programs;
@@ -26,6 +27,13 @@ struct loader {
 	struct uprobe_files *files; /* with -a */
 	struct bpf_link *iter_link; /* for the one process, or for every task */
 };
+
+/*
+ * preempt.c: keeps probes from being preempted half-way (bpf/preempt.bpf.h). Call before load.
+ * Replaces the marks in the programs that this kernel preempts, if it has FEATURE_PREEMPT_OFF; else
+ * does nothing, and such a kernel counts `probes_skipped`. Returns 0 or -ENOMEM.
+ */
+int loader__prevent_preemption(struct bpf_object *obj, const struct features *feats);
 
 /* loader_attach.c: the programs that uprobes run. */
 struct uprobe_programs loader__uprobe_programs(const struct loader *loader);

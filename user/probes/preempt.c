@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finds the marks of bpf/preempt.bpf.h in the programs and replaces them. See preempt.h. */
-#include "probes/preempt.h"
-
+/* Finds the marks of bpf/preempt.bpf.h in the programs and replaces them. See loader_parts.h. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+
+#include "probes/loader_parts.h"
 
 /* Lengths of the marks: so many jumps to the next instruction. The compiler makes no such row. */
 #define BEGIN_CNT 2
@@ -68,7 +68,7 @@ static int prevent_in(struct bpf_program *prog, const struct features *feats)
 	return ret;
 }
 
-int preempt__prevent(struct bpf_object *obj, const struct features *feats)
+int loader__prevent_preemption(struct bpf_object *obj, const struct features *feats)
 {
 	bool tracepoints = tracepoints_are_preempted();
 	struct bpf_program *prog;
