@@ -2,7 +2,7 @@
 """The processes that work for a tracer."""
 import os
 
-OWN_NAMES = ("jankbpf-name", "jankbpf-sites", "jankbpf-deliver")
+OWN_NAMES = ("jankbpf-name", "jankbpf-sites", "jankbpf-deliver", "jankbpf-fetch")
 
 
 def children_of(pid):

@@ -107,9 +107,11 @@ def test_rotation():
 class Server(http.server.BaseHTTPRequestHandler):
     """Has one debug file."""
     path_wanted, data, asked = "", b"", []
+    answers = threading.Event()
 
     def do_GET(self):
         self.asked.append(self.path)
+        self.answers.wait(60)
         found = self.path == self.path_wanted
         self.send_response(200 if found else 404)
         self.send_header("Content-Length", str(len(self.data) if found else 0))
@@ -132,19 +134,68 @@ def stripped_target():
     return program
 
 
+class Served:
+    """A traced program without names whose debug file a server on this machine has, and a tracer as
+    the user of sudo."""
+
+    def __init__(self, cache, mode=0o755):
+        self.server = http.server.ThreadingHTTPServer(("localhost", 0), Server)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.process = bad.target("loop", 40, exe=stripped_target())
+        self.cache = bad.scratch(cache)
+        os.mkdir(self.cache, mode)
+        os.chown(self.cache, 65534 if mode == 0o755 else 0, 65534)
+        self.tracer = bad.Tracer("--json", "-t", "25ms", "-p", self.process.pid,
+                                 env={**os.environ, "DEBUGINFOD_URLS": f"http://localhost:{self.server.server_port}",
+                                      "DEBUGINFOD_CACHE_PATH": f"{self.cache}/files", "SUDO_UID": "65534"})
+
+    def has_name(self):
+        return b'"handle_sleep"' in self.tracer.stdout()
+
+    def stop(self):
+        result = self.tracer.stop()
+        bad.end(self.process)
+        self.server.shutdown()
+        return result
+
+
 def test_server():
-    program = stripped_target()
-    server = http.server.ThreadingHTTPServer(("localhost", 0), Server)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    process = bad.target("loop", 40, exe=program)
-    tracer = bad.Tracer("--json", "-t", "25ms", "-p", process.pid,
-                        env={**os.environ, "DEBUGINFOD_URLS": f"http://localhost:{server.server_port}",
-                             "DEBUGINFOD_CACHE_PATH": bad.scratch("cache")})
-    named = bad.wait_for(lambda: b'"handle_sleep"' in tracer.stdout(), 20)
-    ok(named and is_filtered(tracer.pid), "debuginfod: names come from the server", f"{Server.asked} {tracer.stderr()}")
-    tracer.stop()
-    bad.end(process)
-    server.shutdown()
+    Server.answers.set()
+    served = Served("cache")
+    ok(bad.wait_for(served.has_name, 20), "debuginfod: names come from the server", f"{Server.asked} {served.tracer.stderr()}")
+    status = bad.status_of(helper(served.tracer, "jankbpf-fetch"))
+    ok((status["Uid"].split()[0], status["CapPrm"], status["NoNewPrivs"]) == ("65534", "0" * 16, "1") and is_filtered(int(status["Pid"]), 1),
+       "… jankbpf-fetch is the user of sudo, without capabilities, with a filter", status)
+    ok(is_filtered(served.tracer.pid), "… the tracer has its filter")
+    owners = {os.stat(os.path.join(at, name)).st_uid for at, _, names in os.walk(served.cache + "/files") for name in names}
+    ok(owners == {65534}, "… the user owns the files of the cache", owners)
+    result = served.stop()
+    ok(result.status == 0 and "debug file" not in result.err, "… nothing is wrong at the end", result.err)
+
+
+def test_server_stopped():
+    """A stopped process does not delay records or the end; a killed one is reported."""
+    for signal_nr, name in ((signal.SIGSTOP, "stopped"), (signal.SIGKILL, "killed")):
+        Server.asked.clear()
+        Server.answers.clear()
+        served = Served(f"cache-{name}")
+        bad.wait_for(lambda: Server.asked)
+        os.kill(helper(served.tracer, "jankbpf-fetch"), signal_nr)
+        seen = bad.wait_for(lambda: has_block(served.tracer, served.process.pid), 20)
+        if name == "killed":
+            bad.wait_for(lambda: "downloads debug files ended" in served.tracer.stderr(), 10)
+        result = served.stop()
+        Server.answers.set()
+        ok(seen and result.status == 0 and "handle_sleep" not in result.out, f"debuginfod, {name}: blocks without these names", result.err)
+        if name == "killed":
+            ok("downloads debug files ended" in result.err, f"debuginfod, {name}: it is said", result.err)
+
+
+def test_server_failing():
+    served = Served("cache-root", 0o700)
+    ok(bad.wait_for(lambda: "set DEBUGINFOD_CACHE_PATH" in served.tracer.stderr(), 20), "debuginfod: a cache that cannot be written is reported",
+       served.tracer.stderr())
+    served.stop()
 
 
 bad.need_tracing()
@@ -155,7 +206,9 @@ test_killed("kernel")
 test_killed("uprobe")
 test_rotation()
 if subprocess.run(["pkg-config", "--exists", "libdebuginfod"], check=False).returncode:
-    bad.skip("debuginfod: names come from the server", "built without libdebuginfod")
+    bad.skip("debuginfod", "built without libdebuginfod")
 else:
     test_server()
+    test_server_stopped()
+    test_server_failing()
 bad.done()

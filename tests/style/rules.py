@@ -28,7 +28,7 @@ LAYERS = {
     "procfs": {"model", "files", "base"},
     "options": {"procfs", "files", "base"},
     "journal": {"export", "model", "files", "base"},
-    "deliver": {"journal", "export", "options", "files", "base"},
+    "deliver": {"journal", "export", "options", "symbol", "files", "base"},
     "catalogue": {"symbol", "procfs", "model", "files", "base"},
     "uprobes": {"catalogue", "symbol", "procfs", "files", "base"},
     "probes": {"uprobes", "catalogue", "options", "files", "base"},

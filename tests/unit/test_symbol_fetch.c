@@ -175,7 +175,7 @@ static void check_limits(void)
 	unsigned i;
 
 	set_urls(port);
-	fetch = fetch__new(NULL);
+	fetch = fetch__new(NULL, NULL);
 	is_str(getenv("DEBUGINFOD_MAXTIME"), "60", "a download has a limit");
 	want_files(fetch, (struct fetch_asker){ 1, 1000 }, one);
 	is_uint(unread__cnt() - before, 0, "%u requests of a process", one);
@@ -204,12 +204,12 @@ int main(void)
 	struct fetch *fetch;
 
 	unsetenv("DEBUGINFOD_URLS");
-	ok(!fetch__new(NULL), "without DEBUGINFOD_URLS no server is asked");
+	ok(!fetch__new(NULL, NULL), "without DEBUGINFOD_URLS no server is asked");
 	is_int(fetch__open(NULL, "00"), -1, "and nothing is created");
 	scratch__init();
 	setenv("DEBUGINFOD_CACHE_PATH", scratch__path("cache"), 1);
 	setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1", 1);
-	fetch = fetch__new(NULL);
+	fetch = fetch__new(NULL, NULL);
 	if (!fetch) {
 		skip(19, "built without libdebuginfod");
 		return tap__done();

@@ -36,6 +36,14 @@ static int filter_deliver(void)
 	return syscall_filter__install(lists);
 }
 
+static int filter_fetch(void)
+{
+	const struct syscall_list *const lists[] = { &syscalls_base, &syscalls_file_code,
+						     &fetch_calls, NULL };
+
+	return syscall_filter__install(lists);
+}
+
 /* Runs `look` under the filter, in a child. Returns its result; -1: a signal ended it. */
 static int under(int (*filter)(void), int (*look)(void))
 {
@@ -323,9 +331,11 @@ static void test_filters(void)
 	is_int(under(tracer_filter__start, look_at_both), 0, "tracer: no program is loaded later");
 	is_int(under(tracer_filter__start, look_at_children), 0, "tracer: threads and programs");
 	setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1", 1);
-	is_int(under(tracer_filter__start, look_at_internet), 1,
-	       "tracer: internet with DEBUGINFOD_URLS");
-	is_int(under(tracer_filter__start, find_allowed), 0, "… the forbidden calls still fail");
+	is_int(under(tracer_filter__start, look_at_internet), 0,
+	       "tracer: no internet with DEBUGINFOD_URLS either");
+	is_int(under(filter_fetch, look_at_internet), 1, "downloads: internet");
+	is_int(under(filter_fetch, find_allowed), 0, "downloads: the forbidden calls fail");
+	is_int(under(filter_fetch, look_at_file_code), 0, "downloads: code of files only");
 	is_int(under(filter_odd_names, look_at_odd_names), 0, "unknown and repeated names");
 	is_int(under(filter_long_name, look_at_nothing), 0, "a name that is too long");
 }

@@ -39,7 +39,9 @@ static int limit_files(unsigned max)
 
 int confine__limit(const struct confine_limits *limits)
 {
-	const struct syscall_list *const lists[] = { &syscalls_base, limits->calls, NULL };
+	const struct syscall_list *const lists[] = { &syscalls_base, limits->calls,
+						     limits->code ? &syscalls_file_code : NULL,
+						     NULL };
 	int res;
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ||

@@ -20,7 +20,9 @@ int confine__drop_capabilities(void);
 struct confine_limits {
 	unsigned file_max; /* descriptors */
 	int orphan_signal; /* sent to the process when the thread that started it ends */
-	const struct syscall_list *calls; /* allowed besides syscalls_base */
+	/* Allowed besides syscalls_base; code: also syscalls_file_code. */
+	const struct syscall_list *calls;
+	bool code;
 };
 
 /*

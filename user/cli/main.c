@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "cli/commands.h"
 #include "deliver/deliver.h"
+#include "deliver/downloader.h"
 #include "export/sink.h"
 #include "files/apart.h"
 #include "files/unread.h"
@@ -97,6 +98,8 @@ int main(int argc, char **argv)
 	fill_std_fds();
 	if (argc == 2 && !strcmp(argv[1], DELIVER_WORD))
 		return deliver__main();
+	if (argc == 2 && !strcmp(argv[1], DOWNLOADER_WORD))
+		return downloader__main();
 	if (argc == 2 && !strcmp(argv[1], NAME_WORD))
 		return name_server__main();
 	if (options__parse(argc, argv, &opts, &err)) {

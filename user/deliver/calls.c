@@ -4,6 +4,7 @@
 #include <linux/sched.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 
 #define INT	 UINT32_MAX /* the kernel ignores the upper half of such an argument */
 #define TCGETS_2 0x802c542a /* TCGETS2, by which glibc 2.42 knows a terminal */
@@ -54,4 +55,37 @@ const struct syscall_list deliver_start_calls = {
 	/* giving up privileges */
 	" setgroups setresgid setresuid capget capset seccomp gettid",
 	start_rules,
+};
+
+/* --- downloads */
+
+/* Internet sockets; AF_UNIX: a name service's daemon. ioctl: bytes to read; not to wait. */
+static const struct syscall_rule fetch_rules[] = { { "socket", { { 0, INT, AF_INET } } },
+						   { "socket", { { 0, INT, AF_INET6 } } },
+						   { "socket", { { 0, INT, AF_UNIX } } },
+						   { "ioctl", { { 1, INT, FIONREAD } } },
+						   { "ioctl", { { 1, INT, FIONBIO } } },
+						   { "ioctl", { { 1, INT, TCGETS } } },
+						   { "ioctl", { { 1, INT, TCGETS_2 } } },
+						   { "clone", { { 0, NAMESPACES, 0 } } },
+						   { "prlimit64", { { 0, INT, 0 } } },
+						   { "prctl", { { 0, INT, PR_SET_NAME } } },
+						   {} };
+
+const struct syscall_list fetch_calls = {
+	/* sockets, also that to the tracer */
+	"connect setsockopt getsockopt getsockname getpeername shutdown socketpair sendto"
+	" sendmsg sendmmsg recvfrom recvmsg recvmmsg poll ppoll pselect6 pipe2 eventfd2"
+	/* the cache; libraries and their settings */
+	" openat close fstat newfstatat statx stat lstat access faccessat faccessat2 statfs fstatfs"
+	" pread64 read lseek getdents64 readlink readlinkat fcntl dup fchdir"
+	" write writev ftruncate fsync utime utimes utimensat fchmod fchmodat"
+	" mkdir mkdirat rename renameat renameat2 unlink unlinkat rmdir"
+	/* a thread resolves names */
+	" rt_sigprocmask rt_sigaction sigaltstack set_robust_list rseq gettid tgkill"
+	" sched_getaffinity sched_yield"
+	/* the process itself */
+	" getpid getppid geteuid getuid getegid getgid uname getrusage clock_getres"
+	" clock_nanosleep",
+	fetch_rules,
 };

@@ -54,7 +54,7 @@ static int open_child(struct child *child, struct err *err)
 
 	if (res)
 		return err__set(err, -res, "cannot map shared memory: %s", strerror(-res));
-	res = confine(err);
+	res = confine__deliver(err);
 	if (res)
 		return res;
 	res = message__receive_record(DELIVER_SOCKET_FD, &nr, &child->setup);

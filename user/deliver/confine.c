@@ -2,48 +2,65 @@
 #include "deliver/confine.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 #include "base/confine.h"
 #include "base/syscall_filter.h"
 #include "files/user_account.h"
 
-#define FILES_MAX 32 /* the directory sink has at most ten open */
+#define DELIVER_FILE_MAX 32 /* the directory sink has at most ten open */
+#define FETCH_FILE_MAX	 64 /* sockets and files of a download */
 
-static int become_user(struct err *err)
+/* Also its HOME, for the cache of debuginfod; a uid without an account has none. */
+static int take_user(struct user_account *account)
 {
-	struct user_account account;
-	int res = user_account__of_sudo(&account);
+	int res = user_account__of_sudo(account);
 
 	if (res == -ENOENT)
 		return 0;
-	if (!res)
-		res = user_account__take_ids(&account);
 	if (res)
-		err__set(err, -res,
-			 "cannot write records as the user of sudo (user id %u): %s; to write them "
-			 "as root, unset SUDO_UID",
-			 account.uid, strerror(-res));
-	user_account__free(&account);
-	return res;
+		return res;
+	return account->name ? user_account__become(account) : user_account__take_ids(account);
 }
 
-int confine(struct err *err)
+static int confine(const struct confine_limits *limits, const char *task, struct err *err)
 {
-	const struct confine_limits limits = { FILES_MAX, CONFINE_ORPHANED, &deliver_calls };
+	struct user_account account = {};
 	int res = confine__drop_bounding_set();
 
 	if (!res) {
-		res = become_user(err);
+		res = take_user(&account);
+		if (res)
+			err__set(err, -res,
+				 "cannot %s as the user of sudo (user id %u): %s; to do it as "
+				 "root, unset SUDO_UID",
+				 task, account.uid, strerror(-res));
+		user_account__free(&account);
 		if (res)
 			return res;
 		res = confine__drop_capabilities();
 	}
 	if (!res)
-		res = confine__limit(&limits);
+		res = confine__limit(limits);
 	return res ? err__set(err, -res,
-			      "the process that writes records cannot give up privileges: %s: a "
-			      "security module or container may forbid it",
-			      strerror(-res))
+			      "the process to %s cannot give up privileges: %s: a security module "
+			      "or container may forbid it",
+			      task, strerror(-res))
 		   : 0;
+}
+
+int confine__deliver(struct err *err)
+{
+	const struct confine_limits limits = { DELIVER_FILE_MAX, CONFINE_ORPHANED, &deliver_calls,
+					       false };
+
+	return confine(&limits, "write records", err);
+}
+
+int confine__downloader(struct err *err)
+{
+	const struct confine_limits limits = { FETCH_FILE_MAX, SIGKILL, &fetch_calls, true };
+
+	return confine(&limits, "download debug files", err);
 }

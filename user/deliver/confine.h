@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the process that delivers records gives up. Called once, with one thread. */
+/* What the processes of this room give up. Called once, with one thread. */
 #ifndef JANK_DELIVER_CONFINE_H
 #define JANK_DELIVER_CONFINE_H
 
@@ -10,16 +10,19 @@
 #define CONFINE_ORPHANED SIGUSR1 /* the signal of the parent's death */
 
 /*
- * Becomes the user of sudo, if there is one; drops all capabilities and the means to get new ones;
- * limits descriptors and system calls; asks for CONFINE_ORPHANED. Returns 0, or -errno with a
- * message; then the process must end.
+ * Become the user of sudo, if there is one; drop all capabilities and the means to get new ones;
+ * limit descriptors and system calls; ask for CONFINE_ORPHANED, the downloader for SIGKILL. Return
+ * 0, or -errno with a message; then the process must end.
  */
-int confine(struct err *err);
+int confine__deliver(struct err *err);
+int confine__downloader(struct err *err);
 
 /* --- calls.c: the system calls, beyond those of every process */
 
 /* The sinks: once the process has given up its privileges. */
 extern const struct syscall_list deliver_calls;
+/* libdebuginfod and libcurl, which load code. */
+extern const struct syscall_list fetch_calls;
 /* The start of one of our processes: from the tracer's clone to a filter of its own. */
 extern const struct syscall_list deliver_start_calls;
 

@@ -20,8 +20,9 @@ static const char *const texts[UNREAD_CNT] = {
 		"lines are missing; link the program with --build-id",
 	[UNREAD_FETCH] =
 		"the debug file of this build id was not downloaded: it is too large or too "
-		"slow, or too many were requested; names and lines are missing; set "
-		"DEBUGINFOD_MAXSIZE and DEBUGINFOD_MAXTIME, or install its debug symbols",
+		"slow, too many were requested, or the process that downloads ended; names and "
+		"lines are missing; set DEBUGINFOD_MAXSIZE and DEBUGINFOD_MAXTIME, or install its "
+		"debug symbols",
 	[UNREAD_JIT] =
 		"not read to its end, because it is too large or invalid: names of newer JIT "
 		"code are missing; restart the program",

@@ -484,12 +484,13 @@ int name_client__open_sites(struct name_client *client, struct err *err)
 	return res;
 }
 
-int name_client__open(struct name_client *client, struct symbolizer **ret, struct err *err)
+int name_client__open(struct name_client *client, const struct fetch_source *source,
+		      struct symbolizer **ret, struct err *err)
 {
 	struct broker_fetch fetch = { want, open_fetched, fetched_cnt, NULL };
 	int res;
 
-	client->fetch = fetch__new(err); /* only a warning */
+	client->fetch = source->get ? fetch__new(source, err) : NULL;
 	fetch.ctx = client->fetch;
 	res = open_broker(client, &fetch, err);
 	if (res)

@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/syscall_filter.h"
+#include "symbol/modules/fetch.h"
 #include "symbol/names/symbolize.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,9 +35,10 @@ int name_client__start(enum name_task task, struct name_client **ret, struct err
 /*
  * Starts the thread that opens files for it. Call it when capabilities are dropped: they are a
  * thread's own. From then on the symbolizer of this process can be used, on one thread. It may be
- * freed before name_client__free. err->msg is set where there is only a warning.
+ * freed before name_client__free. source: of debug files, or without a get; until the free.
  */
-int name_client__open(struct name_client *client, struct symbolizer **ret, struct err *err);
+int name_client__open(struct name_client *client, const struct fetch_source *source,
+		      struct symbolizer **ret, struct err *err);
 
 /* The same for NAME_TASK_SITES: from then on, elffunc.h asks this process. Any thread. */
 int name_client__open_sites(struct name_client *client, struct err *err);

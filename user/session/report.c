@@ -84,8 +84,8 @@ static uint64_t rss_kb(pid_t pid)
 /* Of all our processes that live now. */
 static uint64_t sum_own(const struct session *s, uint64_t (*of)(pid_t pid))
 {
-	const pid_t others[] = { deliver__pid(s->deliver), name_client__pid(s->names),
-				 name_client__pid(s->sites) };
+	const pid_t others[] = { deliver__pid(s->deliver), downloader__pid(s->downloader),
+				 name_client__pid(s->names), name_client__pid(s->sites) };
 	uint64_t sum = of(getpid());
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)

@@ -87,6 +87,7 @@ static int open_outputs(struct session *s, struct err *err)
 		.losses = &s->losses,
 		.deliver = s->deliver,
 		.names = s->names,
+		.debug_files = downloader__source(s->downloader),
 	};
 
 	return sink_parts__open(&s->sink, &opts, err);
@@ -203,6 +204,8 @@ static int open_session(struct session *s, struct err *err)
 		res = preflight__check(err);
 	if (!res && s->opts->command == CMD_TRACE) /* it becomes another user */
 		res = deliver__start(s->opts, &s->deliver, err);
+	if (!res)
+		res = downloader__start(&s->downloader, err);
 	if (!res) /* they become nobody */
 		res = name_client__start(NAME_TASK_NAMES, &s->names, err);
 	if (!res)
@@ -403,6 +406,7 @@ static void close_session(struct session *s, int *status, struct err *err)
 		*status = JANK_EXIT_FAILED;
 	deliver__free(s->deliver);
 	name_client__free(s->names);
+	downloader__free(s->downloader);
 	name_client__free(s->sites);
 	catalogue__close(s->selection.catalogue);
 	queue__free(s->queue);

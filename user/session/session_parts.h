@@ -13,6 +13,7 @@
 #include "catalogue/catalogue.h"
 #include "catalogue/wait_note.h"
 #include "deliver/deliver.h"
+#include "deliver/downloader.h"
 #include "enrich/machine.h"
 #include "files/user_account.h"
 #include "intake/records.h"
@@ -389,8 +390,9 @@ struct session {
 	struct user_account as; /* --as; name NULL: not given */
 	struct losses losses;
 	struct event_loop *event_loop;
-	struct queue *queue;	 /* to the sink thread */
-	struct deliver *deliver; /* NULL: the command has no sinks */
+	struct queue *queue;	       /* to the sink thread */
+	struct deliver *deliver;       /* NULL: the command has no sinks */
+	struct downloader *downloader; /* NULL: no debug file is downloaded */
 	struct name_client *names, *sites;
 	struct sink_parts sink;
 	struct sink_thread *sink_thread;

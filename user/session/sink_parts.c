@@ -41,18 +41,6 @@ static int open_output(struct sink_parts *parts, const struct sink_parts_opts *o
 	return output__new(&output, &parts->output, err);
 }
 
-static int open_symbolizer(struct sink_parts *parts, struct name_client *names, struct err *err)
-{
-	int res = name_client__open(names, &parts->symbolizer, err);
-
-	if (res)
-		return res;
-	if (err->msg[0]) /* usable, but without a debuginfod server */
-		log__warn("%s", err->msg);
-	err->msg[0] = '\0';
-	return 0;
-}
-
 /* False: out of memory. */
 static bool open_caches(struct sink_parts *parts)
 {
@@ -80,7 +68,7 @@ int sink_parts__open(struct sink_parts *parts, const struct sink_parts_opts *opt
 	parts->losses = opts->losses;
 	parts->find_waits = !options->filter.all;
 	parts->workers = options->workers;
-	res = open_symbolizer(parts, opts->names, err);
+	res = name_client__open(opts->names, &opts->debug_files, &parts->symbolizer, err);
 	if (!res && opts->deliver) /* it opens the sinks and creates the journal */
 		res = deliver__open(opts->deliver, err);
 	if (!res && opts->deliver && options->journal)

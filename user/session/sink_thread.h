@@ -137,6 +137,7 @@ struct sink_parts_opts {
 	struct losses *losses;
 	struct deliver *deliver;   /* borrowed; NULL: the command has no sinks */
 	struct name_client *names; /* borrowed */
+	struct fetch_source debug_files;
 };
 
 int sink_parts__open(struct sink_parts *parts, const struct sink_parts_opts *opts, struct err *err);

@@ -5,7 +5,6 @@
 #include <linux/netlink.h>
 #include <linux/perf_event.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -32,24 +31,11 @@ const struct syscall_list tracer_calls = {
 	/* files of other processes, /proc, debug files */
 	" open openat2 stat lstat statfs fstatfs name_to_handle_at open_by_handle_at dup memfd_create"
 	/* our processes, and sockets of the kernel: sock_diag */
-	" socketpair recvmsg sendto"
+	" socketpair recvmsg sendto shutdown"
 	/* our threads */
 	" setpriority getpriority sched_getaffinity sched_yield clock_nanosleep clock_getres"
 	" tgkill getppid getgid getegid",
 	tracer_rules,
-};
-
-static const struct syscall_rule fetch_rules[] = {
-	{ "socket", { { 0, INT, AF_INET } } }, { "socket", { { 0, INT, AF_INET6 } } },
-	{ "socket", { { 0, INT, AF_UNIX } } }, { "ioctl", { { 1, INT, FIONREAD } } },
-	{ "ioctl", { { 1, INT, FIONBIO } } },  {}
-};
-
-/* libdebuginfod and libcurl: name service, sockets, the cache of files. */
-const struct syscall_list fetch_calls = {
-	"connect setsockopt shutdown sendmmsg recvmmsg pipe2 pselect6 getrusage"
-	" mkdir rename unlink rmdir utime utimes fchdir",
-	fetch_rules,
 };
 
 static const struct syscall_list start_calls = { "bpf", NULL };
@@ -70,13 +56,9 @@ static const struct syscall_list run_calls = { "", run_rules };
 
 static int install(const struct syscall_list *bpf_calls)
 {
-	const char *urls = getenv("DEBUGINFOD_URLS");
 	const struct syscall_list *const lists[] = {
-		&syscalls_base, &syscalls_file_code,
-		&deliver_calls, &deliver_start_calls,
-		&name_calls,	&tracer_calls,
-		bpf_calls,	urls && *urls ? &fetch_calls : NULL,
-		NULL,
+		&syscalls_base, &syscalls_file_code, &deliver_calls, &deliver_start_calls,
+		&name_calls,	&tracer_calls,	     bpf_calls,	     NULL,
 	};
 
 	return syscall_filter__install(lists);

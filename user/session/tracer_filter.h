@@ -5,13 +5,13 @@
 
 #include "base/syscall_filter.h"
 
-/* Beyond those of jankbpf-deliver: its own, and those of libdebuginfod. */
-extern const struct syscall_list tracer_calls, fetch_calls;
+/* Its own, beyond those of jankbpf-deliver and jankbpf-name. */
+extern const struct syscall_list tracer_calls;
 
 /*
  * Forbids all system calls but those of the tracer and of its processes, which may be started again
- * and inherit the filter. Internet sockets are allowed only with DEBUGINFOD_URLS. Call it after
- * COMMAND is forked, after privileges__drop, and before there are threads. 0, or -errno without a
+ * and inherit the filter. Call it after COMMAND and
+ * jankbpf-fetch are started, after privileges__drop, and before there are threads. 0, or -errno without a
  * filter; -EOPNOTSUPP: no libseccomp in this build, or no filters in this kernel.
  */
 int tracer_filter__start(void);

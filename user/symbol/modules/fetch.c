@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A thread that asks debuginfod servers, and a table of the results. See fetch.h. */
+/* A thread that waits for downloads, and a table of the results. See fetch.h. */
 #include "symbol/modules/fetch.h"
 
-#ifdef HAVE_DEBUGINFOD
-#include <dlfcn.h>
-#include <elfutils/debuginfod.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,29 +15,9 @@
 #include "files/broker.h"
 #include "files/unread.h"
 #include "symbol/elf/elf.h"
+#include "symbol/modules/debuginfod.h"
 
-#define TIMEOUT	    "10"	/* seconds without progress; debuginfod's own default is 90 */
-#define MAXTIME	    "60"	/* seconds of a download; debuginfod has no limit */
 #define FETCHED_MAX (4ll << 30) /* bytes of all files, those from the client's cache included */
-/*
- * Bytes of a file, unless the user has set DEBUGINFOD_MAXSIZE. We do not set that variable: the
- * library then adds one more header to each request and, up to 0.188 at least, leaks a buffer.
- */
-#define FILE_MAX (512ll << 20)
-
-/*
- * Loaded with the first server. Linking it would also load libcurl and its dependencies for every
- * user: 6 MB of memory and 10 ms at each start.
- */
-#define LIBRARY "libdebuginfod.so.1"
-static struct {
-	__typeof__(debuginfod_begin) *begin;
-	__typeof__(debuginfod_end) *end;
-	__typeof__(debuginfod_find_debuginfo) *find_debuginfo;
-	__typeof__(debuginfod_set_progressfn) *set_progressfn;
-	__typeof__(debuginfod_set_user_data) *set_user_data;
-	__typeof__(debuginfod_get_user_data) *get_user_data;
-} lib;
 
 struct wanted {
 	UT_hash_handle hh;
@@ -60,10 +36,12 @@ struct asker {
 };
 
 /*
- * The lock guards all but the debuginfod client and the last two members, which belong to the
- * thread. Every request has at most two askers, so their number is bounded, too.
+ * The lock guards all but the source and the last member, which belongs to the thread. Every
+ * request has at most two askers, so their number is bounded, too.
  */
 struct fetch {
+	struct fetch_source source;
+	struct debuginfod *local; /* the source is this process */
 	pthread_mutex_t lock;
 	pthread_cond_t more;
 	pthread_t thread;
@@ -71,33 +49,12 @@ struct fetch {
 	struct wanted *all;
 	struct asker *askers;
 	unsigned cnt;
-	long long fetched, file_max; /* bytes of all files so far; limit of one */
-	bool too_large;
+	long long fetched; /* bytes of all files so far */
 };
 
-static bool load_library(struct err *err)
+static bool has_stopped(void *ctx)
 {
-	void *so = dlopen(LIBRARY, RTLD_NOW);
-
-	if (so) {
-		*(void **)&lib.begin = dlsym(so, "debuginfod_begin");
-		*(void **)&lib.end = dlsym(so, "debuginfod_end");
-		*(void **)&lib.find_debuginfo = dlsym(so, "debuginfod_find_debuginfo");
-		*(void **)&lib.set_progressfn = dlsym(so, "debuginfod_set_progressfn");
-		*(void **)&lib.set_user_data = dlsym(so, "debuginfod_set_user_data");
-		*(void **)&lib.get_user_data = dlsym(so, "debuginfod_get_user_data");
-	}
-	if (lib.begin && lib.end && lib.find_debuginfo && lib.set_progressfn && lib.set_user_data &&
-	    lib.get_user_data)
-		return true;
-	err__set(err, ENOENT,
-		 "DEBUGINFOD_URLS is set, but " LIBRARY
-		 " (Debian: libdebuginfod1) cannot be loaded: no server is asked");
-	return false;
-}
-
-static bool has_stopped(struct fetch *fetch)
-{
+	struct fetch *fetch = ctx;
 	bool ret;
 
 	pthread_mutex_lock(&fetch->lock);
@@ -106,27 +63,17 @@ static bool has_stopped(struct fetch *fetch)
 	return ret;
 }
 
-/* Called now and then during a download, with bytes so far and in total; nonzero aborts it. */
-static int on_progress(debuginfod_client *client, long a, long b)
-{
-	struct fetch *fetch = lib.get_user_data(client);
-
-	fetch->too_large = a > fetch->file_max || b > fetch->file_max;
-	return fetch->too_large || has_stopped(fetch);
-}
-
 /* A descriptor, or -1: not available. */
-static int download(struct fetch *fetch, debuginfod_client *client, const char *build_id)
+static int download(struct fetch *fetch, const char *build_id)
 {
 	struct stat st;
 	int fd = -EDQUOT;
 
-	fetch->too_large = false;
 	if (fetch->fetched < FETCHED_MAX)
-		fd = lib.find_debuginfo(client, (const unsigned char *)build_id, 0, NULL);
+		fd = fetch->source.get(fetch->source.ctx, build_id);
 	if (fd >= 0 && !fstat(fd, &st))
 		fetch->fetched += st.st_size;
-	if (fetch->too_large || fd == -EFBIG || fd == -ETIME || fd == -EDQUOT)
+	if (fd == -EFBIG || fd == -ETIME || fd == -EDQUOT || (fd == -EPIPE && !has_stopped(fetch)))
 		unread__add(UNREAD_FETCH, build_id);
 	return fd < 0 ? -1 : fd;
 }
@@ -140,7 +87,7 @@ static struct wanted *next_wanted(struct fetch *fetch)
 	return wanted;
 }
 
-static void take(struct fetch *fetch, debuginfod_client *client)
+static void take(struct fetch *fetch)
 {
 	struct wanted *wanted = next_wanted(fetch);
 	char build_id[BUILD_ID_HEX_SZ];
@@ -153,7 +100,7 @@ static void take(struct fetch *fetch, debuginfod_client *client)
 	wanted->asked = true; /* stays in the table: nothing is removed while the thread runs */
 	memcpy(build_id, wanted->build_id, sizeof(build_id));
 	pthread_mutex_unlock(&fetch->lock);
-	fd = download(fetch, client, build_id);
+	fd = download(fetch, build_id);
 	pthread_mutex_lock(&fetch->lock);
 	if (fd >= 0) {
 		wanted->fd = fd;
@@ -163,35 +110,41 @@ static void take(struct fetch *fetch, debuginfod_client *client)
 
 static void *run(void *arg)
 {
-	debuginfod_client *client = lib.begin();
 	struct fetch *fetch = arg;
 
-	if (!client)
-		return NULL;
-	lib.set_user_data(client, fetch);
-	lib.set_progressfn(client, on_progress);
 	pthread_mutex_lock(&fetch->lock);
 	while (!fetch->stop)
-		take(fetch, client);
+		take(fetch);
 	pthread_mutex_unlock(&fetch->lock);
-	lib.end(client);
 	return NULL;
 }
 
-struct fetch *fetch__new(struct err *err)
+static int get_local(void *ctx, const char *build_id)
 {
-	const char *urls = getenv(DEBUGINFOD_URLS_ENV_VAR);
-	struct fetch *ret = urls && urls[strspn(urls, " ")] ? calloc(1, sizeof(*ret)) : NULL;
+	return debuginfod__get(ctx, build_id);
+}
+
+static bool open_source(struct fetch *fetch, const struct fetch_source *source, struct err *err)
+{
+	if (source) {
+		fetch->source = *source;
+		return true;
+	}
+	fetch->local = debuginfod__new(has_stopped, fetch, err);
+	fetch->source = (struct fetch_source){ .get = get_local, .ctx = fetch->local };
+	return fetch->local;
+}
+
+struct fetch *fetch__new(const struct fetch_source *source, struct err *err)
+{
+	struct fetch *ret = debuginfod__is_wanted() ? calloc(1, sizeof(*ret)) : NULL;
 
 	if (!ret || broker_client__is_on())
 		return ret;
-	if (!load_library(err)) {
+	if (!open_source(ret, source, err)) {
 		free(ret);
 		return NULL;
 	}
-	setenv(DEBUGINFOD_TIMEOUT_ENV_VAR, TIMEOUT, 0);
-	setenv(DEBUGINFOD_MAXTIME_ENV_VAR, MAXTIME, 0);
-	ret->file_max = getenv(DEBUGINFOD_MAXSIZE_ENV_VAR) ? LLONG_MAX : FILE_MAX;
 	pthread_mutex_init(&ret->lock, NULL);
 	pthread_cond_init(&ret->more, NULL);
 	return ret;
@@ -212,6 +165,8 @@ void fetch__free(struct fetch *fetch)
 	fetch->stop = true;
 	pthread_cond_signal(&fetch->more);
 	pthread_mutex_unlock(&fetch->lock);
+	if (fetch->source.stop)
+		fetch->source.stop(fetch->source.ctx);
 	if (fetch->running)
 		pthread_join(fetch->thread, NULL);
 	HASH_ITER (hh, fetch->all, wanted, next) {
@@ -226,6 +181,7 @@ void fetch__free(struct fetch *fetch)
 	}
 	pthread_cond_destroy(&fetch->more);
 	pthread_mutex_destroy(&fetch->lock);
+	debuginfod__free(fetch->local);
 	free(fetch);
 }
 
@@ -341,32 +297,3 @@ unsigned fetch__cnt(struct fetch *fetch)
 	pthread_mutex_unlock(&fetch->lock);
 	return ret;
 }
-
-#else
-
-#include <stddef.h>
-
-struct fetch *fetch__new(struct err *err)
-{
-	return NULL;
-}
-
-void fetch__free(struct fetch *fetch)
-{
-}
-
-void fetch__want(struct fetch *fetch, const char *build_id, struct fetch_asker asker)
-{
-}
-
-int fetch__open(struct fetch *fetch, const char *build_id)
-{
-	return -1;
-}
-
-unsigned fetch__cnt(struct fetch *fetch)
-{
-	return 0;
-}
-
-#endif

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Downloads of debug files from the debuginfod servers in DEBUGINFOD_URLS, in a thread of their
- * own; each build id is asked for once, whatever the answer. The files land in the usual cache of
- * the client. Without libdebuginfod at build time there are no downloads.
+ * Downloads of debug files from debuginfod servers, which a thread of their own waits for; each
+ * build id is asked for once, whatever the answer. Nothing is asked without DEBUGINFOD_URLS.
  *
  * A traced program chooses its build ids, so it could make us download any file of the server. The
- * limits are: FETCHES_OF_PROCESS and FETCHES_OF_USER requests, FETCHES_MAX in total; 512 MiB and
- * 60 s for a file, unless DEBUGINFOD_MAXSIZE and DEBUGINFOD_MAXTIME say otherwise; 4 GiB in total.
- * What a limit leaves out is counted: UNREAD_FETCH.
+ * limits are: FETCHES_OF_PROCESS and FETCHES_OF_USER requests, FETCHES_MAX in total; those of
+ * debuginfod.h for a file; 4 GiB in total. What a limit leaves out is counted: UNREAD_FETCH.
  */
 #ifndef JANK_SYMBOL_MODULES_FETCH_H
 #define JANK_SYMBOL_MODULES_FETCH_H
@@ -27,8 +25,18 @@ struct fetch_asker {
 	uint32_t pid, uid;
 };
 
-/* NULL: no servers are set, or out of memory. The thread starts with the first request. */
-struct fetch *fetch__new(struct err *err);
+/* Who downloads. get: as debuginfod__get; stop (NULL: none): any thread, get returns soon. */
+struct fetch_source {
+	int (*get)(void *ctx, const char *build_id);
+	void (*stop)(void *ctx);
+	void *ctx;
+};
+
+/*
+ * source: copied; NULL: this process downloads. Returns NULL if no servers are set, with a message
+ * if there is no library, or if memory is out. The thread starts with the first request.
+ */
+struct fetch *fetch__new(const struct fetch_source *source, struct err *err);
 void fetch__free(struct fetch *fetch); /* accepts NULL; aborts a running download */
 
 /* Requests the debug file of a build id, once. Accepts NULL. */

@@ -29,7 +29,7 @@ int symbolizer__new(const struct symbolizer_opts *opts, struct symbolizer **ret,
 	sym->env.proc = strdup(opts->proc ?: "/proc");
 	sym->env.debug_dir = strdup(opts->debug_dir ?: "/usr/lib/debug");
 	symtab__init(&sym->kernel);
-	sym->env.fetch = fetch__new(err); /* only a warning */
+	sym->env.fetch = fetch__new(NULL, err); /* only a warning */
 	if (!sym->kallsyms || !sym->env.proc || !sym->env.debug_dir) {
 		symbolizer__free(sym);
 		return err__set(err, ENOMEM, "out of memory");
