@@ -150,6 +150,10 @@ def c_table(messages):
                    f"{low}, {high}ull, {redact or 0}, {sub} }}, /* {field.name} */")
         yield "};"
     yield f"\nconst struct field *const fields__of_record = {c_name(ROOT)}_fields;"
+    yield "\nconst char *const fields__of_losses[] = {"
+    for field in messages["Lost"][1]:
+        yield "\t" + json.dumps(" ".join(field.text.split())) + f", /* {field.name} */"
+    yield "};"
 
 
 def schema_of_type(kind):

@@ -351,7 +351,7 @@ int main(void)
 	struct losses losses = { 0 };
 
 	run.fuzz = fuzz__begin(60);
-	run.text = sink_text__new(null, false, 0, 2);
+	run.text = sink_text__new(null, &(struct sink_text_opts){ .ascii = true, .verbosity = 2 });
 	while (!run.broken && fuzz__goes_on(&run.fuzz)) {
 		run.loops = loops__new(&losses);
 		run.bytes = 0;

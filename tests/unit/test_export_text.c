@@ -20,11 +20,24 @@ struct task_iter {
 };
 static const struct task_iter plain = { false, 100, 0 };
 
+static struct sink *text_sink(int fd, struct task_iter look)
+{
+	const struct sink_text_opts opts = {
+		.color = look.color,
+		.width = look.width,
+		.stacks = 2,
+		.top = 10,
+		.verbosity = look.verbosity,
+	};
+
+	return sink_text__new(fd, &opts);
+}
+
 /* The text of a fixture in this style, or of the summary for NULL. */
 static const char *shown(struct task_iter look, const char *fixture)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	struct sink *sink = sink_text__new(fd, look.color, look.width, look.verbosity);
+	struct sink *sink = text_sink(fd, look);
 
 	for (size_t i = 0; fixture && i < FIXTURE_CNT; i++)
 		if (!strcmp(fixtures[i].name, fixture) && send_block(sink, fixtures[i].make()))
@@ -124,9 +137,8 @@ static const struct {
 	bool wanted;
 } parts[] = {
 	{ "cpu", "━━ 312 ms  redis-server (pid 4242) · epoll ━", true },
-	{ "cpu", "\n   96% cpu, in luaV_execute (redis-server)\n   █████", true },
-	{ "cpu", "\n   █ running 300 ms 96%   ▓ runnable 11.5 ms 4%   ▩ page_fault 500 µs <1%\n",
-	  true },
+	{ "cpu", "\n   96% cpu, in luaV_execute (redis-server) · fault 9f1c02d4\n   █████", true },
+	{ "cpu", "\n   █ running 300 ms 96%   ▓ runnable 11.5 ms 4%\n", true },
 	{ "cpu",
 	  "machine: CPUs 31% used, this process 25% · ran instead: cc1plus (8123) 8.00 ms, 3 "
 	  "more\n",
@@ -136,17 +148,18 @@ static const struct {
 	{ "cpu",
 	  "luaV_gettable inlined  lvm.c:113  lua\n        ▸ luaV_execute ×2\n          luaD_call\n",
 	  true },
-	{ "cpu", "          … 2 more\n", true },
+	{ "cpu", "          evalGenericCommand\n          … 7 more\n", true },
 	{ "cpu",
 	  "          kernel: clear_page_erms ← __alloc_pages ← handle_mm_fault ← exc_page_fault\n",
 	  true },
-	{ "cpu", "\n     3%  ▓ runnable 8.00 ms\n          kernel: __schedule\n", true },
+	{ "cpu", "\n     3%  1 more stack 8.00 ms\n", true },
 	{ "cpu", "\n     1%  without a stack 4.00 ms\n", true },
 	{ "cpu", "lost", false },
 	{ "cpu", "OPEN", false },
 	{ "cpu", "/usr/", false },
 	{ "lock", "━━ 1.25 s  thumbnailer/io-pool-3 (pid 900, tid 917) · libuv", true },
-	{ "lock", "80% futex, in img::cache::Cache<…>::lookup (thumbnailer)\n", true },
+	{ "lock", "80% futex, in img::cache::Cache<…>::lookup (thumbnailer) · fault 00000000\n",
+	  true },
 	{ "lock", "machine busy: CPUs 100% used, this process 25%, I/O wait 12%\n", true },
 	{ "lock",
 	  "▒ futex 1.00 s in futex(), woken by io-pool-7 (its tid 921), then for a CPU 3.00 ms\n",
@@ -154,18 +167,18 @@ static const struct {
 	{ "lock", "kernel: futex_wait_queue ← futex_wait", true },
 	{ "lock", "▤ disk 199 ms in fsync(), woken by a soft interrupt on redis-cli (pid 12)\n",
 	  true },
-	{ "lock", "          +0x81230  thumbnailer\n          0x7ffff7fc1234\n", true },
+	{ "lock", "do_run_one\n          … 2 more\n", true },
 	{ "lock",
 	  "stacks: cut at the depth limit, frame pointers may be missing\n   lost: 3 samples_shed, "
 	  "1 wakeup_missed\n",
 	  true },
 	{ "hang", "━━ STILL OPEN after 5.00 s  simjank-looper (pid 77) · android-looper ━", true },
-	{ "hang", " · 300 frames dropped\n", true },
+	{ "hang", " · 300 frames dropped · fault 12ab\n", true },
 	{ "hang", "in clock_nanosleep(), not over yet\n", true },
 	{ "hang_end",
 	  "━━ 5.00 s, the hang's end  simjank-looper (pid 77) · android-looper · thread ended ",
 	  true },
-	{ "hang_end", " · missed 317 frames of the display (60 Hz)\n", true },
+	{ "hang_end", " · missed 317 frames of the display (60 Hz) · fault\n", true },
 	{ "hang_end", "dropped", false },
 	{ "hang_end", "OPEN", false },
 	{ "hang_end", "not over yet", false },
@@ -173,15 +186,15 @@ static const struct {
 	{ "bare", "machine: not busy\n   100%  without a stack 101 ms\n   stacks: no samples\n",
 	  true },
 	{ "hostile", "\n   waited for ?[31m?'a�' = ( ?. (confidence 0%) · queued ", true },
-	{ "states", "    27%  6 more stacks 21.0 ms\n", true },
+	{ "states", "    71%  10 more stacks 55.0 ms\n", true },
 	{ "qt", "━━ 23.0 ms  kcalc (pid 4300) · epoll ━", true },
 	{ "qt",
 	  "━\n   handling QTimerEvent to app::Window<…>, libx.so+0x1234 of frame clock\n   >99%",
 	  true },
-	{ "qt", "\n   >99% sleep · queued 35.0 ms before\n", true },
+	{ "qt", "\n   >99% sleep · queued 35.0 ms before · fault 77\n", true },
 	{ "qt", "message:", false },
 	{ "ready",
-	  "━\n   handling 5 ready, first tcp 127.0.0.1:6379->127.0.0.1:51234\n   100% cpu\n",
+	  "━\n   handling 5 ready, first tcp 127.0.0.1:6379->127.0.0.1:51234\n   100% cpu · fault 78\n",
 	  true },
 	{ "timer", "━━ 101 ms  redis-server (pid 4242) · epoll · timerfd every 1.00 s ━", true },
 	{ "timer", "handling", false },
@@ -189,7 +202,7 @@ static const struct {
 	{ "chain",
 	  "━\n   waited 150 ms for a mutex held by thread 'indexer' (tid 4711), which waited 139 "
 	  "ms for "
-	  "the disk\n   in fsync ← flush_index\n   █",
+	  "the disk\n   in fsync ← flush_index · fault a1b2c3d4\n   █",
 	  true },
 	{ "chain", "confidence", false },
 	{ "chain", "75% futex", false },
@@ -207,17 +220,15 @@ static const struct {
 	  "      ↳ jbd2/vda1-8 (pid 310) woke it\n    75%  ▒",
 	  true },
 	{ "chain", "▒ futex 150 ms in futex(), woken by indexer (its tid 4711)\n", true },
-	{ "chain",
-	  "recvfrom()\n          for unix /run/speller.sock (speller, pid 501), 250 ms at most\n",
-	  true },
+	{ "chain", "\n    20%  1 more stack 40.0 ms\n", true },
 	{ "lock", "↳", false },
 	{ "lock", "thread:", false },
 	{ NULL,
 	  "5 min 0 s · 1,234,567 dispatches · 42 blocks (34 per million) · 1 hang · nothing lost\n",
 	  true },
 	{ NULL,
-	  "own cost: 142 ns a dispatch, kernel 176 ms (0.059% CPU), user 1.20 s (0.4% CPU), 31.0 "
-	  "MiB\n",
+	  "own cost while tracing: 142 ns a dispatch, kernel 176 ms (0.059% CPU), user 1.20 s "
+	  "(0.4% CPU),\n   31.0 MiB\n",
 	  true },
 	{ NULL, "epoll redis-server (pid 4242): 1,234,000 dispatches, 40 blocks (32 per million)\n",
 	  true },
@@ -271,6 +282,9 @@ static void test_verbosity(void)
 		"loud: whole names");
 	has_str(shown(loud, "lock"), "memory 8.6 of 15.6 GiB available", "loud: memory");
 	has_str(shown(loud, "chain"), "NUMA", "loud: the node, if only 0");
+	has_str(shown(loud, "chain"),
+		"          for unix /run/speller.sock (speller, pid 501), fd 7",
+		"loud: what further stacks waited for");
 	lacks_str(shown(loud, "cpu"), "NUMA", "loud: an unknown node is not shown");
 	has_str(shown(loud, "cpu"),
 		"\n   container 3f8a2c1b9d7e · pod 7f3b1d2e-0a9c-4b8d-9e6f-112233445566 · unit "
@@ -314,7 +328,7 @@ static void test_verbosity(void)
 static const char *shown_record(int verbosity, const Jankbpf__Record *record)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	struct sink *sink = sink_text__new(fd, false, 0, verbosity);
+	struct sink *sink = text_sink(fd, (struct task_iter){ false, 0, verbosity });
 
 	if (sink->ops->record(sink, record))
 		abort();
@@ -353,12 +367,15 @@ static void test_idle_loop(void)
 static void test_losses(void)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	struct sink *sink = sink_text__new(fd, false, 0, 0);
+	struct sink *sink = text_sink(fd, (struct task_iter){});
 
 	is_int(send_summary(sink, true), 0, "summary with losses");
 	slurp(path, &out);
-	has_str(strbuf__str(&out), "\n   lost: 12 ring_full, 12,345 samples_shed\n",
-		"losses are named");
+	has_str(strbuf__str(&out), "\n   lost: 12 ring_full: Records of blocks, hangs or loops",
+		"losses are named and explained");
+	has_str(strbuf__str(&out), "\n   lost: 12,345 samples_shed: Stacks that were dropped",
+		"… each on its own line");
+	has_str(strbuf__str(&out), "durations of all blocks shown are exact", "what is exact");
 	lacks_str(strbuf__str(&out), "nothing lost", "and no line says nothing lost");
 	sink->ops->free(sink);
 	close(fd);
@@ -367,7 +384,7 @@ static void test_losses(void)
 static void test_over_share(void)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	struct sink *sink = sink_text__new(fd, false, 0, 0);
+	struct sink *sink = text_sink(fd, (struct task_iter){});
 	struct summary summary = fixture__summary();
 
 	over_shares__add(&summary.over_share, 1000, JANK_SHARE_RECORD, 1234);
@@ -388,7 +405,7 @@ static void test_over_share(void)
 static void test_errors(void)
 {
 	int fds[2], fd = open("/dev/full", O_WRONLY);
-	struct sink *sink = sink_text__new(fd, false, 0, 0);
+	struct sink *sink = text_sink(fd, (struct task_iter){});
 
 	is_int(send_block(sink, fixture__cpu()), -ENOSPC, "full");
 	sink->ops->free(sink);
@@ -396,7 +413,7 @@ static void test_errors(void)
 	if (pipe(fds))
 		abort();
 	close(fds[0]);
-	sink = sink_text__new(fds[1], false, 0, 0);
+	sink = text_sink(fds[1], (struct task_iter){});
 	is_int(send_block(sink, fixture__cpu()), -EPIPE, "a reader that has left");
 	is_int(send_summary(sink, false), -EPIPE, "for the summary too");
 	sink->ops->free(sink);
@@ -413,7 +430,7 @@ static void test_absent(void)
 
 	for (int verbosity = -1; verbosity <= 1; verbosity++) {
 		int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-		struct sink *sink = sink_text__new(fd, false, 0, verbosity);
+		struct sink *sink = text_sink(fd, (struct task_iter){ false, 0, verbosity });
 
 		is_int(send_absent(sink, JANKBPF__RECORD__TYPE_BLOCK), 0, "an unknown block");
 		is_int(send_absent(sink, JANKBPF__RECORD__TYPE_HANG), 0, "an unknown hang");
@@ -441,8 +458,9 @@ static void test_absent(void)
 static int show(int argc, char **argv)
 {
 	struct sink *sink =
-		sink_text__new(STDOUT_FILENO, argc > 2 && atoi(argv[2]),
-			       argc > 3 ? atoi(argv[3]) : 0, argc > 4 ? atoi(argv[4]) : 0);
+		text_sink(STDOUT_FILENO, (struct task_iter){ argc > 2 && atoi(argv[2]),
+							     argc > 3 ? (unsigned)atoi(argv[3]) : 0,
+							     argc > 4 ? atoi(argv[4]) : 0 });
 
 	for (size_t i = 0; i < FIXTURE_CNT; i++)
 		send_block(sink, fixtures[i].make());

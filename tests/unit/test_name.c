@@ -35,7 +35,7 @@ static void open_client(const char *role)
 
 	setenv(ROLE, role, 1);
 	if (name_client__start(NAME_TASK_NAMES, &client, &err) ||
-	    name_client__open(client, &sym, &err)) {
+	    name_client__open(client, &(struct fetch_source){}, &sym, &err)) {
 		fprintf(stderr, "%s\n", err.msg);
 		abort();
 	}

@@ -23,9 +23,34 @@
 
 /* Texts that are never hashed: words, patterns, and those with redact=no in schema/fields.tbl. */
 static const char *const readable[] = {
-	"schema", "id",	     "start", "loop",	   "severity", "kernel", "arch",
-	"events", "kind",    "what",  "signature", "priority", "policy", "role",
-	"state",  "syscall", "turns", "build_id",  "language", "reason", "waits_in",
+	"schema",
+	"id",
+	"start",
+	"loop",
+	"severity",
+	"kernel",
+	"arch",
+	"events",
+	"kind",
+	"what",
+	"signature",
+	"priority",
+	"policy",
+	"role",
+	"state",
+	"syscall",
+	"turns",
+	"build_id",
+	"language",
+	"reason",
+	"waits_in",
+	/* of a Fault, which is made of redacted records */
+	"key",
+	"summary",
+	"process",
+	"first",
+	"last",
+	"grouped_by",
 };
 
 static unsigned secrets, odd;
@@ -129,7 +154,8 @@ static void add_dir(struct strbuf *sb, const char *path)
 static void by_text(struct strbuf *sb, const Jankbpf__Record *record)
 {
 	int fd = memfd_create("text", MFD_CLOEXEC);
-	struct sink *sink = sink_text__new(fd, false, 0, 2);
+	const struct sink_text_opts opts = { .stacks = 2, .verbosity = 2 };
+	struct sink *sink = sink_text__new(fd, &opts);
 	char path[32];
 
 	sink->ops->record(sink, record);

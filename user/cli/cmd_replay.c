@@ -372,9 +372,14 @@ int cmd_replay__run(const struct options *opts, struct err *err)
 			res = summarize(&r);
 		if (r.offline.offline)
 			report_named(&r.offline);
+		if (!res && opts->sig && !output__block_cnt(r.output))
+			res = err__set(err, ENOENT,
+				       "--sig %s: no block of '%s' has such a signature; run it "
+				       "without --sig to see them",
+				       opts->sig, opts->journal);
 		if (res == -EPIPE)
 			res = 0;
-		if (res)
+		if (res && !err->msg[0])
 			err__set(err, -res, "cannot replay '%s': %s", opts->journal,
 				 strerror(-res));
 	}

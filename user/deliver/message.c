@@ -107,6 +107,7 @@ int journal_fd__receive(int sock, int *ret_fd)
 struct setup {
 	uint64_t keep_ns, max_size;
 	int32_t format, verbosity;
+	uint32_t color, each, stacks, top;
 	uint32_t has_dir, has_qualifier, has_journal; /* strings that follow, with their NUL */
 	uint32_t pad;
 };
@@ -124,6 +125,10 @@ void setup__pack(const struct options *opts, struct strbuf *sb)
 		.max_size = opts->max_size,
 		.format = opts->format,
 		.verbosity = opts->verbosity,
+		.color = opts->color,
+		.each = opts->each,
+		.stacks = opts->stacks,
+		.top = opts->top,
 		.has_dir = opts->output_dir != NULL,
 		.has_qualifier = opts->qualifier != NULL,
 		.has_journal = opts->journal != NULL,
@@ -165,6 +170,10 @@ int setup__unpack(const struct strbuf *sb, struct options *ret)
 		.max_size = setup.max_size,
 		.format = (enum format)setup.format,
 		.verbosity = setup.verbosity,
+		.color = (enum color)setup.color,
+		.each = setup.each,
+		.stacks = setup.stacks,
+		.top = setup.top,
 	};
 	if (setup.has_dir && !(ret->output_dir = take_string(&at, end)))
 		return -EBADMSG;

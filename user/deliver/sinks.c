@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -22,9 +23,36 @@ static unsigned width_of(int fd)
 	return isatty(fd) && !ioctl(fd, TIOCGWINSZ, &ws) ? ws.ws_col : 0;
 }
 
+/*
+ * True unless the locale names another character set; without any setting, as on Android and in
+ * containers, terminals are UTF-8. By the name, because a static program has no locales.
+ */
+static bool is_utf8(void)
+{
+	static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+
+	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
+		const char *value = getenv(variables[i]);
+
+		if (value && *value)
+			return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+	}
+	return true;
+}
+
 /* Binary records do not go to a terminal: with -o they are in DIR, and the terminal shows text. */
 static int stdout_sink(const struct options *opts, struct sink **ret, struct err *err)
 {
+	const struct sink_text_opts text = {
+		.color = opts->color == COLOR_AUTO ? output__wants_color(STDOUT_FILENO)
+						   : opts->color == COLOR_ALWAYS,
+		.ascii = !is_utf8(),
+		.each = opts->each,
+		.width = width_of(STDOUT_FILENO),
+		.stacks = opts->stacks,
+		.top = opts->top,
+		.verbosity = opts->verbosity,
+	};
 	enum format format = opts->format;
 
 	if (format == FORMAT_PROTO && isatty(STDOUT_FILENO)) {
@@ -35,8 +63,7 @@ static int stdout_sink(const struct options *opts, struct sink **ret, struct err
 		format = FORMAT_TEXT;
 	}
 	if (format == FORMAT_TEXT)
-		*ret = sink_text__new(STDOUT_FILENO, output__wants_color(STDOUT_FILENO),
-				      width_of(STDOUT_FILENO), opts->verbosity);
+		*ret = sink_text__new(STDOUT_FILENO, &text);
 	else
 		*ret = sink_stream__new(STDOUT_FILENO,
 					format == FORMAT_PROTO ? RECORD_PROTO : RECORD_JSON);

@@ -102,11 +102,20 @@ int sink_progress__write(struct sink_progress *progress, int fd, const void *dat
 
 extern const char json_schema[]; /* JSON Schema (2020-12) of every record type, NUL-terminated */
 
-/*
- * Text for people on fd, which stays open. color: escape sequences; width: terminal columns, 0 for
- * 100.
- */
-struct sink *sink_text__new(int fd, bool color, unsigned width, int verbosity);
+#define STACKS_DEFAULT 2
+
+struct sink_text_opts {
+	bool color;	 /* escape sequences */
+	bool ascii;	 /* no other characters */
+	bool each;	 /* each block in full, not only the first of its fault */
+	unsigned width;	 /* terminal columns; 0: 100 */
+	unsigned stacks; /* of a block */
+	unsigned top;	 /* faults of the summary; 0: all */
+	int verbosity;
+};
+
+/* Text for people on fd, which stays open. opts: copied. */
+struct sink *sink_text__new(int fd, const struct sink_text_opts *opts);
 
 /* A stream of records on fd, which stays open: stdout. */
 struct sink *sink_stream__new(int fd, enum record_format format);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "export/json/json.h"
 
 #define X_WORD(nr, NAME, word) [nr] = word,
 static const char *const state_words[JANK_STATE_CNT] = { JANK_STATES(X_WORD) };
@@ -90,12 +91,13 @@ bool value__next_loss(const Jankbpf__Lost *lost, unsigned *pos, struct loss_coun
 	const ProtobufCMessageDescriptor *descriptor = &jankbpf__lost__descriptor;
 
 	while (lost && *pos < descriptor->n_fields) {
-		const ProtobufCFieldDescriptor *field = &descriptor->fields[(*pos)++];
+		unsigned nr = (*pos)++;
+		const ProtobufCFieldDescriptor *field = &descriptor->fields[nr];
 		const char *message = (const char *)lost;
 
 		if (!*(const protobuf_c_boolean *)(message + field->quantifier_offset))
 			continue;
-		*ret = (struct loss_count){ field->name,
+		*ret = (struct loss_count){ field->name, fields__of_losses[nr],
 					    *(const uint64_t *)(message + field->offset) };
 		return true;
 	}

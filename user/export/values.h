@@ -41,7 +41,7 @@ bool value__holds(const Jankbpf__Link *link);
 
 /* One reason of loss. */
 struct loss_count {
-	const char *reason; /* static */
+	const char *reason, *meaning; /* static */
 	uint64_t cnt;
 };
 

@@ -347,7 +347,8 @@ struct summary {
 	struct block_loss *lost;
 	size_t lost_cnt;
 	uint64_t bpf_ns, bpf_runs;
-	bool bpf_known; /* the kernel's BPF statistics were available */
+	bool bpf_known;	       /* the kernel's BPF statistics were available */
+	uint64_t start_cpu_ns; /* of it, before tracing began */
 	uint64_t user_cpu_ns, rss_kb;
 	struct loop_hist *loops;
 	size_t loop_cnt;

@@ -82,6 +82,13 @@ void durations__add(struct durations *d, const struct jank_hist *hist)
 		d->cnt[i] += hist->cnt[i];
 }
 
+void durations__add_one(struct durations *d, uint64_t ns)
+{
+	d->total++;
+	d->max_ns = longer(d->max_ns, ns);
+	d->cnt[jank_hist__bucket(ns, jank_hist__log2(ns))]++;
+}
+
 /*
  * Durations over the threshold in the threshold's bucket. The other ones over it are in the buckets
  * above.

@@ -35,6 +35,7 @@ struct durations_bucket {
 };
 
 void durations__add(struct durations *d, const struct jank_hist *hist);
+void durations__add_one(struct durations *d, uint64_t ns);
 void durations__merge(struct durations *d, const struct durations *other);
 
 /*

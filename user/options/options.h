@@ -27,6 +27,7 @@ enum command {
 /* In the order of the words in the option table. */
 enum backend { BACKEND_AUTO, BACKEND_KERNEL, BACKEND_UPROBE };
 enum marks { MARKS_AUTO, MARKS_ALWAYS, MARKS_NEVER };
+enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_PROTO };
 
 struct options {
@@ -54,6 +55,11 @@ struct options {
 	const char *output_dir; /* NULL: none */
 	uint64_t keep_ns, max_size;
 	enum format format;
+	bool each;	      /* text: every block in full */
+	unsigned stacks, top; /* text: stacks of a block; faults of the summary, 0: all */
+	const char *sig;      /* only blocks whose signature begins so; NULL: all */
+	unsigned group, sort; /* enum fault_group, enum fault_order: in the order of the words */
+	enum color color;
 	bool debugging;	     /* report blocks that a debugger or SIGSTOP stopped most of the time */
 	const char *journal; /* NULL: none; for replay: the input file */
 	unsigned redact;     /* bits of --redact, in the order of its words */

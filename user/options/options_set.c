@@ -125,6 +125,20 @@ int option__set_text(struct options *opts, const struct option_row *row, const c
 	return 0;
 }
 
+int option__set_signature(struct options *opts, const struct option_row *row, const char *arg,
+			  struct err *err)
+{
+	size_t len = strspn(arg, "0123456789abcdef");
+
+	if (!len || arg[len] || len > 16)
+		return err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
+				     "--%s '%s': not a signature; give the 16 digits of 0-9 and "
+				     "a-f beside a block, or the first of them",
+				     row->name, arg);
+	*(const char **)field(opts, row) = arg;
+	return 0;
+}
+
 /* Returns the index of word in "WORD|WORD|WORD", or -1. */
 static int index_of(const char *words, const char *word)
 {

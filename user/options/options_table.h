@@ -53,7 +53,7 @@ extern const struct section_info option_sections[SECTION_CNT];
 option_set_fn option__set_time, option__set_long_time, option__set_size, option__set_count,
 	option__set_unsigned;
 option_set_fn option__set_json, option__set_flag, option__set_text, option__set_pids,
-	option__set_word, option__set_words;
+	option__set_word, option__set_words, option__set_signature;
 option_set_fn option__set_all, option__set_comm, option__set_uid, option__set_cgroup;
 option_set_fn option__set_main_thread, option__set_loops;
 option_set_fn option__set_disabled, option__set_loop_file, option__set_debug_dir,

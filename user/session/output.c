@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "deliver/sinks.h"
+#include "export/record/faults.h"
 #include "export/record/record.h"
 #include "files/apart.h"
 #include "files/unread.h"
@@ -44,6 +45,9 @@ struct output {
 	uint64_t name_restart_cnt; /* the same of that process */
 	struct reported *reported;
 	uint64_t block_cnt, hang_cnt;
+	struct faults *faults;
+	enum fault_order order;
+	const char *sig;    /* NULL: all blocks */
 	struct stack **own; /* while a block is named: stacks of its process */
 	size_t own_cnt;
 };
@@ -60,9 +64,13 @@ int output__new(const struct output_opts *opts, struct output **ret, struct err 
 	out->deliver = opts->deliver;
 	out->names = opts->names;
 	out->builder = record__new();
-	res = out->builder ? record__set_redaction(out->builder, opts->options->redact,
-						   opts->options->redact_key, err)
-			   : err__set(err, ENOMEM, "out of memory");
+	out->faults = faults__new(opts->options->group);
+	out->order = opts->options->sort;
+	out->sig = opts->options->sig;
+	res = out->builder && out->faults
+		      ? record__set_redaction(out->builder, opts->options->redact,
+					      opts->options->redact_key, err)
+		      : err__set(err, ENOMEM, "out of memory");
 	if (!res && !out->deliver)
 		res = sinks__open(&out->sinks, opts->options, NULL, err);
 	if (!res && opts->journal) {
@@ -95,6 +103,7 @@ void output__free(struct output *out)
 		return;
 	sinks__close(&out->sinks);
 	record__free(out->builder);
+	faults__free(out->faults);
 	answers_writer__free(out->answers);
 	free_reported(out);
 	free(out);
@@ -388,6 +397,20 @@ static int write_record(struct output *out, const Jankbpf__Record *record)
 	return res == -EPIPE ? res : 0;
 }
 
+/* The record with its number among those of its fault. NULL: out of memory. */
+static const Jankbpf__Record *record_of(struct output *out, const struct block *block)
+{
+	const Jankbpf__Record *record = record__of_block(out->builder, block);
+
+	if (!record)
+		return NULL;
+	count(out, LOSS_NO_MEMORY,
+	      record->type_case == JANKBPF__RECORD__TYPE_HANG
+		      ? faults__add_hang(out->faults, record->hang)
+		      : faults__add(out->faults, record->block));
+	return record;
+}
+
 /* --- the path of a block: enrich, name, verdict, sinks */
 
 void output__enrich(struct output *out, struct block *block)
@@ -395,17 +418,30 @@ void output__enrich(struct output *out, struct block *block)
 	run_step(out, block, enrich);
 }
 
+uint64_t output__block_cnt(const struct output *out)
+{
+	return out->block_cnt;
+}
+
+/* Of the fault that --sig asks for. */
+static bool is_asked_for(const struct output *out, const struct block *block)
+{
+	return !out->sig || !strncmp(block->cause.signature, out->sig, strlen(out->sig));
+}
+
 int output__block(struct output *out, struct block *block)
 {
 	uint64_t failed = alloc__own_cnt();
 	int res;
 
-	count_reported(out, block);
 	run_step(out, block, name_stacks);
 	blame__block(block);
+	if (!is_asked_for(out, block))
+		return 0;
+	count_reported(out, block);
 	count(out, LOSS_NO_MEMORY,
 	      block__add_loss(block, LOSS_NO_MEMORY, alloc__own_cnt() - failed));
-	res = write_record(out, record__of_block(out->builder, block));
+	res = write_record(out, record_of(out, block));
 	if (out->journal && journal_writer__flush(out->journal))
 		losses__add(out->losses, LOSS_JOURNAL, 1);
 	return res;
@@ -425,6 +461,12 @@ void output__on_exit(struct output *out, uint32_t pid)
 
 int output__summary(struct output *out, struct summary *summary)
 {
+	const Jankbpf__Record *record;
+
 	set_counts(out, summary);
-	return write_record(out, record__of_summary(out->builder, summary));
+	record = record__of_summary(out->builder, summary);
+	if (record)
+		count(out, LOSS_NO_MEMORY,
+		      record__add_faults(out->builder, out->faults, out->order));
+	return write_record(out, record);
 }

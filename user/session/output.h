@@ -57,6 +57,9 @@ void output__free(struct output *out); /* accepts NULL */
  */
 void output__enrich(struct output *out, struct block *block);
 
+/* Blocks written so far. */
+uint64_t output__block_cnt(const struct output *out);
+
 /*
  * Names the rest, judges and writes. Returns 0, or -EPIPE when stdout has no reader. Other failures
  * of a sink are counted; the first of each sink is logged.

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "files/apart.h"
 #include "files/file.h"
 #include "files/unread.h"
@@ -30,6 +31,7 @@ static void add_live(void *ctx, const struct jank_rec_thread *rec)
 	if (hists__add(look->s->report.live, rec))
 		losses__add(&look->s->losses, LOSS_NO_MEMORY, 1);
 	process_table__saw(&look->s->processes, &rec->hdr);
+	look->s->report.loop_cnt++;
 	if (look->records)
 		strbuf__add(look->records, rec, sizeof(*rec));
 }
@@ -45,6 +47,7 @@ void session__look(struct session *s, struct strbuf *records)
 	}
 	hists__free(s->report.live);
 	s->report.live = fresh;
+	s->report.loop_cnt = 0;
 	loader__each_thread(s->loader, add_live, &look);
 }
 
@@ -91,6 +94,12 @@ static uint64_t sum_own(const struct session *s, uint64_t (*of)(pid_t pid))
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		sum += others[i] ? of(others[i]) : 0;
 	return sum;
+}
+
+void session__begin_report(struct session *s)
+{
+	s->report.start_ns = s->report.status_ns = clock__mono_ns();
+	s->report.start_cpu_ns = sum_own(s, cpu_ns);
 }
 
 static void end_window(struct cost_meter *meter, uint64_t now)
@@ -213,7 +222,44 @@ void session__report_losses(struct session *s)
 	strbuf__free(&line);
 }
 
-/* --- the status line */
+/* --- the line that says that tracing began, and the status line */
+
+static void add_watched(struct strbuf *sb, const struct session *s)
+{
+	bool one = s->opts->argv ? !s->opts->pid_cnt : s->opts->pid_cnt == 1;
+	uint32_t pid = s->opts->argv	  ? (uint32_t)s->workload.pid
+		       : s->opts->pid_cnt ? (uint32_t)s->opts->pids[0]
+					  : 0;
+	const struct process_entry *process = one ? process_table__find(&s->processes, pid) : NULL;
+
+	if (s->opts->filter.all)
+		strbuf__adds(sb, "all processes");
+	else if (!one)
+		strbuf__addf(sb, "%zu processes", s->opts->pid_cnt + !!s->opts->argv);
+	else if (s->opts->argv)
+		strbuf__addf(sb, "%s (%u)", text__base_name(s->opts->argv[0]), pid);
+	else if (process && process->identity && process->identity->name)
+		strbuf__addf(sb, "%s (%u)", process->identity->name, pid);
+	else
+		strbuf__addf(sb, "process %u", pid);
+}
+
+void session__report_ready(const struct session *s)
+{
+	struct strbuf line = STRBUF_INIT;
+
+	strbuf__adds(&line, "watching ");
+	add_watched(&line, s);
+	if (s->report.loop_cnt)
+		strbuf__addf(&line, ": %zu loop%s", s->report.loop_cnt,
+			     s->report.loop_cnt == 1 ? "" : "s");
+	strbuf__adds(&line, ", over ");
+	clock__add_duration(&line, s->opts->threshold_ns);
+	strbuf__adds(&line, s->opts->duration_ns || s->opts->count ? "" : "; Ctrl-C ends");
+	if (!line.failed)
+		log__info("%s", strbuf__str(&line));
+	strbuf__free(&line);
+}
 
 /* "20.1k" */
 static void add_count(struct strbuf *sb, uint64_t cnt)
@@ -311,6 +357,7 @@ int session__send_summary(struct session *s)
 				      &summary->bpf_ns, &summary->bpf_runs);
 	summary->over_share = s->report.over_share;
 	loader__each_share(s->loader, add_share, &summary->over_share);
+	summary->start_cpu_ns = s->report.start_cpu_ns;
 	summary->user_cpu_ns = sum_own(s, cpu_ns);
 	summary->rss_kb = sum_own(s, rss_kb);
 	losses = s->losses;

@@ -312,7 +312,7 @@ static int attach(struct session *s, struct err *err)
 		compat_watch__look(&s->compat_watch);
 	if (!res)
 		session__follow(s);
-	s->report.start_ns = s->report.status_ns = clock__mono_ns();
+	session__begin_report(s);
 	if (!res && loader__files(s->loader))
 		res = uprobe_files__start(loader__files(s->loader), err);
 	signals__block();
@@ -320,6 +320,8 @@ static int attach(struct session *s, struct err *err)
 		session__look(s, NULL);
 	if (!res && s->opts->argv)
 		res = workload__go(&s->workload, s->opts->argv, err);
+	if (!res && s->opts->command == CMD_TRACE)
+		session__report_ready(s);
 	if (!res)
 		log__verbose("tracing; waits by %s, samples by %s",
 			     loader__wait_probe(s->loader) == WAIT_UPROBES ? "uprobes"

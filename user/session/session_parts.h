@@ -332,6 +332,8 @@ struct report {
 	struct hists *live; /* as of the last look at the threads */
 	uint64_t block_cnt, hang_cnt;
 	uint64_t start_ns, status_ns;  /* of the run; of the last status line */
+	size_t loop_cnt;	       /* at the last look */
+	uint64_t start_cpu_ns;	       /* our CPU time before it */
 	struct losses kernel_losses;   /* as of the end */
 	struct over_shares over_share; /* of the queue */
 };
@@ -339,6 +341,10 @@ struct report {
 /* Looks at the threads: hangs go to the ring, counts to `live` and, if requested, to records. */
 void session__look(struct session *s, struct strbuf *records);
 void session__status(struct session *s);
+/* Says on stderr that tracing has begun, and of what. */
+void session__report_ready(const struct session *s);
+/* The run begins now. */
+void session__begin_report(struct session *s);
 int session__send_summary(struct session *s);
 void session__keep_losses(struct session *s);	/* of the kernel side, before it is closed */
 void session__report_losses(struct session *s); /* on stderr, after all output */

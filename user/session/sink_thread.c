@@ -152,7 +152,7 @@ static void report_block(struct sink_thread *sink, struct block *block)
 	check(sink, output__block(sink->parts->output, block));
 	name_hint__look(&sink->parts->name_hint, block);
 	on_chain(sink, block);
-	sink->block_cnt += block->type == BLOCK_JANK;
+	sink->block_cnt = output__block_cnt(sink->parts->output);
 	if (is_full(sink))
 		eventfd_write(sink->opts.closed_fd, 1);
 	block__free(block);

@@ -60,6 +60,8 @@ struct field {
 };
 
 extern const struct field *const fields__of_record;
+/* What each loss means, in the order of Lost. */
+extern const char *const fields__of_losses[];
 
 /*
  * Size in bytes of one value of the field in its message or array. Only for types that the schema

@@ -2,7 +2,10 @@
 /* Converts blocks and summaries into messages. */
 #include "export/record/record.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "export/json/json.h"
@@ -401,6 +404,7 @@ static Jankbpf__Cost *cost_of(struct record *r, const struct summary *summary)
 	}
 	SET(ret, user_cpu_ns, summary->user_cpu_ns);
 	SET(ret, rss_kb, summary->rss_kb);
+	SET_KNOWN(ret, start_cpu_ns, summary->start_cpu_ns);
 	if (summary->bpf_known && summary->dispatch_cnt)
 		SET(ret, ns_per_dispatch, (double)summary->bpf_ns / (double)summary->dispatch_cnt);
 	return ret;
@@ -479,8 +483,27 @@ const Jankbpf__Record *record__of_summary(struct record *r, const struct summary
 		return NULL;
 	record__begin(r, true);
 	ret = record_of(r);
-	ret->summary = summary_of(r, summary);
+	r->summary = ret->summary = summary_of(r, summary);
 	ret->type_case = JANKBPF__RECORD__TYPE_SUMMARY;
 	redact(r, ret);
 	return ret;
+}
+
+int record__add_faults(struct record *r, struct faults *faults, enum fault_order order)
+{
+	Jankbpf__Summary *ret = r->summary;
+	Jankbpf__Fault **list;
+	size_t cnt;
+	int res = faults__list(faults, order, &list, &cnt);
+
+	if (!res && setjmp(r->out_of_memory))
+		res = -ENOMEM;
+	if (!res && cnt) {
+		ret->grouped_by = (char *)faults__grouped_by(faults);
+		ret->faults = record__array(r, cnt, &ret->n_faults);
+		memcpy(ret->faults, list, cnt * sizeof(*list));
+		SET_KNOWN(ret, faults_more, faults__more(faults));
+	}
+	free(list);
+	return res;
 }

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "export/record/faults.h"
 #include "model/block.h"
 #include "schema/blockinfo.pb-c.h"
 #include <setjmp.h>
@@ -36,6 +37,12 @@ int record__set_redaction(struct record *record, unsigned classes, const char *k
 const Jankbpf__Record *record__of_block(struct record *record, const struct block *block);
 const Jankbpf__Record *record__of_summary(struct record *record, const struct summary *summary);
 
+/*
+ * Adds faults to the summary that was made last, without redaction: they are made of records. They
+ * are borrowed, and in the given order. 0 or -ENOMEM.
+ */
+int record__add_faults(struct record *record, struct faults *faults, enum fault_order order);
+
 /* A block without the stacks of its samples and chain. */
 Jankbpf__Block *record__without_stacks(struct record *record, const struct block *block);
 
@@ -48,8 +55,9 @@ Jankbpf__Lost *record__losses(struct record *record, const struct block_loss *lo
 #define SIPHASH_KEY_SZ 16
 
 struct record {
-	struct chunk *chunks; /* the arena; the newest chunk comes first */
-	struct strbuf words;  /* buffer for a text */
+	struct chunk *chunks;	   /* the arena; the newest chunk comes first */
+	struct strbuf words;	   /* buffer for a text */
+	Jankbpf__Summary *summary; /* the last message, if it is one */
 	jmp_buf out_of_memory;
 	bool stacks; /* write stacks */
 	struct {

@@ -13,18 +13,33 @@
 
 static int text__write(struct text *t)
 {
-	int err = t->out.failed
-			  ? -ENOMEM
-			  : sink_progress__write(t->sink.progress, t->fd, t->out.data, t->out.len);
+	int err;
 
+	if (t->opts.ascii)
+		text__to_ascii(&t->out);
+	err = t->out.failed
+		      ? -ENOMEM
+		      : sink_progress__write(t->sink.progress, t->fd, t->out.data, t->out.len);
 	strbuf__reset(&t->out);
 	t->col = 0;
+	t->lines = 0;
 	return err;
+}
+
+/* The second and later blocks of a fault are a line, except with --each and -v. */
+static bool is_repeated(const struct text *t, const Jankbpf__Block *block)
+{
+	return block->occurrence > 1 && block->cause && block->cause->signature && !t->opts.each &&
+	       t->verbosity <= 0;
 }
 
 /* With -q, a block is only its headline. */
 static void add_block(struct text *t, const Jankbpf__Block *block, bool open)
 {
+	if (!open && is_repeated(t, block)) {
+		text__add_repeated(t, block);
+		return;
+	}
 	text__add_headline(t, block, open);
 	if (t->verbosity > 0)
 		text__add_who(t, block);
@@ -85,7 +100,7 @@ static unsigned clamp_width(unsigned width)
 	return width < WIDTH_MAX ? width : WIDTH_MAX;
 }
 
-struct sink *sink_text__new(int fd, bool color, unsigned width, int verbosity)
+struct sink *sink_text__new(int fd, const struct sink_text_opts *opts)
 {
 	struct text *t = calloc(1, sizeof(*t));
 
@@ -93,8 +108,9 @@ struct sink *sink_text__new(int fd, bool color, unsigned width, int verbosity)
 		return NULL;
 	t->sink.ops = &text_ops;
 	t->fd = fd;
-	t->color = color;
-	t->width = clamp_width(width);
-	t->verbosity = verbosity;
+	t->opts = *opts;
+	t->color = opts->color;
+	t->width = clamp_width(opts->width);
+	t->verbosity = opts->verbosity;
 	return &t->sink;
 }

@@ -17,12 +17,16 @@
 struct text {
 	struct sink sink;
 	int fd;
+	struct sink_text_opts opts;
 	bool color;
 	unsigned width;
 	int verbosity;
 	struct strbuf out; /* the record so far; written in one call */
 	unsigned col;	   /* current column of the line */
+	unsigned lines;	   /* of the record so far */
 };
+
+#define SIGNATURE_SHOWN 8 /* digits: enough for --sig, and to tell faults of a run apart */
 
 enum style { STYLE_NONE, STYLE_DIM, STYLE_BOLD, STYLE_JANK, STYLE_HANG, STYLE_GOOD, STYLE_WARN };
 
@@ -36,6 +40,9 @@ void text__put_in_state(struct text *t, uint32_t state,
 			const char *str); /* in the state's colour */
 void text__fill(struct text *t, enum style style, const char *cell, unsigned to_col);
 void text__nl(struct text *t);
+
+/* Replaces each character beyond ASCII by one of ASCII. */
+void text__to_ascii(struct strbuf *sb);
 
 /* Columns left on the line. */
 unsigned text__left(const struct text *t);
@@ -52,6 +59,9 @@ struct pct {
 	char str[8];
 };
 struct pct text__pct(uint64_t part, uint64_t whole);
+
+/* False for a part under 1 %, which is left out except with -v. */
+bool text__is_shown_part(const struct text *t, uint64_t part, uint64_t whole);
 
 /* "1,234,567" */
 struct grouped {
@@ -103,6 +113,10 @@ void text__add_priority(struct strbuf *sb, const char *priority);
 
 /* Parts of a block; each adds whole lines. */
 void text__add_headline(struct text *t, const Jankbpf__Block *block, bool open); /* open: a hang */
+/* A later block of a fault, in one line. */
+void text__add_repeated(struct text *t, const Jankbpf__Block *block);
+/* The summary's faults, at most --top of them. */
+void text__add_faults(struct text *t, const Jankbpf__Summary *summary);
 void text__add_who(struct text *t, const Jankbpf__Block *block);
 void text__add_message(struct text *t, const Jankbpf__Block *block); /* for -v */
 void text__add_bar(struct text *t, const Jankbpf__Block *block);
@@ -112,7 +126,9 @@ void text__add_facts(struct text *t, const Jankbpf__Block *block);
 void text__add_lost(struct text *t, const Jankbpf__Lost *lost);
 void text__add_summary(struct text *t, const Jankbpf__Summary *summary);
 void text__add_chain(struct text *t, const Jankbpf__Block *block);
-void text__add_frames(struct text *t, const Jankbpf__Block *block, const struct frames *stack);
+/* At most max frames. above: the stack that was shown before; its common callers are folded. */
+void text__add_frames(struct text *t, const Jankbpf__Block *block, const struct frames *stack,
+		      const struct frames *above, size_t max);
 void text__add_stacks(struct text *t, const Jankbpf__Block *block);
 
 /* --- A block's samples, merged by stack. */

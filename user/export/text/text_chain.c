@@ -13,6 +13,7 @@
 
 #define INDENT	     "   "
 #define FRAME_INDENT "          "
+#define LINKS_MAX    3	/* three lines each */
 #define PART_MIN     10 /* percent of the link's time */
 
 /* "postgres/walwriter (pid 612, tid 613, nice 10)", "indexer (its tid 4711)" */
@@ -130,7 +131,7 @@ static void put_stack(struct text *t, const Jankbpf__Block *block, const struct 
 	text__put(t, STYLE_DIM, strbuf__str(&head));
 	text__nl(t);
 	if (text__shows_all(t))
-		text__add_frames(t, block, stack);
+		text__add_frames(t, block, stack, NULL, SIZE_MAX);
 	t->out.failed |= head.failed;
 	strbuf__free(&head);
 }
@@ -149,7 +150,8 @@ static void put_link(struct text *t, const Jankbpf__Block *block, size_t i)
 	put_other_states(t, link);
 	put_preemptors(t, link);
 	text__nl(t);
-	put_stack(t, block, &stack, "in");
+	if (!i || text__shows_all(t))
+		put_stack(t, block, &stack, "in");
 	put_stack(t, block, &wake_stack, "woke it in");
 }
 
@@ -181,9 +183,16 @@ static const Jankbpf__Sample *explained(const Jankbpf__Block *block)
 void text__add_chain(struct text *t, const Jankbpf__Block *block)
 {
 	const Jankbpf__Sample *sample = explained(block);
+	size_t shown =
+		text__shows_all(t) || block->n_chain <= LINKS_MAX ? block->n_chain : LINKS_MAX;
 
 	if (block->n_chain && sample)
 		put_explained(t, sample, block->chain[0]->ns);
-	for (size_t i = 0; i < block->n_chain; i++)
+	for (size_t i = 0; i < shown; i++)
 		put_link(t, block, i);
+	if (shown == block->n_chain)
+		return;
+	text__putf(t, STYLE_DIM, INDENT INDENT "… %zu more threads in this chain; -v shows them",
+		   block->n_chain - shown);
+	text__nl(t);
 }

@@ -11,8 +11,9 @@
 #include "export/text/text.h"
 #include "export/values.h"
 
-#define FRAMES_MAX     10
 #define HEAD_MAX       4
+#define BLAMED_LINES   3 /* a note, the blamed frame, its caller */
+#define FOLDED_MIN     3 /* callers that a stack shares with the one above */
 #define FRAME_INDENT   "          "
 #define BLAMED_INDENT  "        ▸ "
 #define MODULE_COLUMNS 32
@@ -135,23 +136,74 @@ static size_t put_kernel_part(struct text *t, const struct frames *stack)
 	return i;
 }
 
-void text__add_frames(struct text *t, const Jankbpf__Block *block, const struct frames *stack)
+/* Number of outermost frames that two stacks have in common. */
+static size_t common_callers(const struct frames *a, const struct frames *b)
 {
-	size_t cnt = stack->cnt, shown = 0, i = 0, len;
+	size_t cnt = 0;
+
+	while (cnt < a->cnt && cnt < b->cnt &&
+	       frame__same(a->list[a->cnt - 1 - cnt], b->list[b->cnt - 1 - cnt]))
+		cnt++;
+	return cnt;
+}
+
+/* Frames to show: all but the callers that are above already, if that is worth a note. */
+static size_t frames_below(const struct text *t, const struct frames *stack,
+			   const struct frames *above)
+{
+	size_t common = above && !text__shows_all(t) ? common_callers(stack, above) : 0;
+
+	return common >= FOLDED_MIN && common < stack->cnt ? stack->cnt - common : stack->cnt;
+}
+
+/*
+ * With BLAMED_LINES left: the number of frames to leave out, with a note, so that the blamed one is
+ * shown. 0: it is above, comes anyway, or is in no frame.
+ */
+static size_t to_blamed(const Jankbpf__Block *block, const struct frames *stack, size_t at,
+			size_t cnt, size_t left)
+{
+	const Jankbpf__Frame *blamed = block->cause ? block->cause->frame : NULL;
+
+	for (size_t i = 0; blamed && i < at; i++)
+		if (frame__same(blamed, stack->list[i]))
+			return 0;
+	for (size_t i = at + left; blamed && i < cnt; i++)
+		if (frame__same(blamed, stack->list[i]))
+			return i - at;
+	return 0;
+}
+
+void text__add_frames(struct text *t, const Jankbpf__Block *block, const struct frames *stack,
+		      const struct frames *above, size_t max)
+{
+	size_t cnt = frames_below(t, stack, above), shown = 0, i = 0, len;
 	const Jankbpf__Frame *before = NULL;
-	char more[48];
+	char more[64];
 
 	if (!text__shows_all(t))
 		i = put_kernel_part(t, stack);
-	for (; i < cnt && (text__shows_all(t) || shown < FRAMES_MAX); i += len, shown++) {
+	for (; i < cnt && shown < max; i += len, shown++) {
+		size_t left = max - shown, skipped = 0;
+
+		if (left == (max < BLAMED_LINES ? max : BLAMED_LINES))
+			skipped = to_blamed(block, stack, i, cnt, left);
+		if (skipped) {
+			snprintf(more, sizeof(more), "… %zu more", skipped);
+			put_note(t, more);
+			i += skipped;
+			shown++;
+			before = NULL;
+		}
 		len = text__shows_all(t) ? 1 : run_len(stack, i);
 		put_frame(t, block, stack->list[i], before, len);
 		before = stack->list[i];
 	}
-	snprintf(more, sizeof(more), "… %zu more", cnt - i);
-	if (i < cnt)
+	snprintf(more, sizeof(more), "… %zu more%s", stack->cnt - i,
+		 i >= cnt && cnt < stack->cnt ? ", as above" : "");
+	if (i < stack->cnt)
 		put_note(t, more);
-	else if (!cnt)
+	else if (!stack->cnt)
 		put_note(t, "no frames");
 }
 

@@ -168,6 +168,19 @@ static void put_confidence(struct text *t, const Jankbpf__Cause *cause)
 	strbuf__free(&words);
 }
 
+/* For --sig, and to find later blocks of this fault. */
+static void put_fault(struct text *t, const Jankbpf__Cause *cause)
+{
+	struct strbuf words = STRBUF_INIT;
+
+	if (!cause->signature)
+		return;
+	strbuf__addf(&words, "· fault %.*s", SIGNATURE_SHOWN, cause->signature);
+	text__wrap(t, STYLE_DIM, INDENT, strbuf__str(&words));
+	t->out.failed |= words.failed;
+	strbuf__free(&words);
+}
+
 static void put_verdict(struct text *t, const Jankbpf__Block *block)
 {
 	const Jankbpf__Cause *cause = block->cause;
@@ -184,6 +197,7 @@ static void put_verdict(struct text *t, const Jankbpf__Block *block)
 	put_dropped(t, block);
 	put_behind(t, block);
 	put_turns(t, block);
+	put_fault(t, cause);
 	text__nl(t);
 }
 
@@ -355,7 +369,7 @@ void text__add_bar(struct text *t, const Jankbpf__Block *block)
 		add_cells(t, i, cells[i]);
 	text__nl(t);
 	for (unsigned i = 0; i < PART_CNT; i++)
-		if (part_ns(block, i))
+		if (text__is_shown_part(t, part_ns(block, i), total))
 			add_legend_entry(t, i, part_ns(block, i), total);
 	text__nl(t);
 }

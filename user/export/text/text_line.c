@@ -116,6 +116,7 @@ void text__nl(struct text *t)
 {
 	strbuf__addc(&t->out, '\n');
 	t->col = 0;
+	t->lines++;
 }
 
 struct pct text__pct(uint64_t part, uint64_t whole)
@@ -130,6 +131,11 @@ struct pct text__pct(uint64_t part, uint64_t whole)
 	else
 		snprintf(ret.str, sizeof(ret.str), "%.0f%%", pct < 999 ? pct : 999);
 	return ret;
+}
+
+bool text__is_shown_part(const struct text *t, uint64_t part, uint64_t whole)
+{
+	return part && (text__shows_all(t) || part >= whole / 100);
 }
 
 struct grouped text__grouped(uint64_t n)
@@ -186,4 +192,38 @@ void text__put_beside(struct text *t, const char *str)
 		text__put(t, STYLE_NONE, "          ");
 	}
 	text__put(t, STYLE_NONE, str);
+}
+
+/* --- other character sets */
+
+static const struct {
+	const char *from;
+	char to;
+} ascii_of[] = {
+	{ "━", '=' }, { "·", '|' }, { "…", '~' }, { "←", '<' }, { "↳", '^' }, { "▸", '>' },
+	{ "»", '>' }, { "×", 'x' }, { "µ", 'u' }, { "█", '#' }, { "▓", '+' }, { "▒", '%' },
+	{ "▤", 'd' }, { "░", '.' }, { "▥", 'e' }, { "▨", 's' }, { "▧", 'p' }, { "▦", 'b' },
+	{ "▩", 'f' }, { "∙", 'o' }, { "▕", '|' }, { "▏", '|' }, { "▁", '_' }, { "▂", '_' },
+	{ "▃", '-' }, { "▄", '-' }, { "▅", '=' }, { "▆", '=' }, { "▇", '#' },
+};
+
+static char to_ascii(const char *character, size_t len)
+{
+	for (size_t i = 0; i < sizeof(ascii_of) / sizeof(*ascii_of); i++)
+		if (!strncmp(ascii_of[i].from, character, len) && !ascii_of[i].from[len])
+			return ascii_of[i].to;
+	return '?';
+}
+
+void text__to_ascii(struct strbuf *sb)
+{
+	char *to = sb->data;
+	size_t len;
+
+	for (size_t i = 0; i < sb->len; i += len) {
+		len = text__utf8_len(sb->data + i, sb->len - i) ?: 1;
+		*to++ = len > 1 ? to_ascii(sb->data + i, len) : sb->data[i];
+	}
+	if (sb->len)
+		sb->len = (size_t)(to - sb->data);
 }

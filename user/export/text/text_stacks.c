@@ -44,6 +44,28 @@ static uint64_t mix_frame(uint64_t hash, const Jankbpf__Frame *frame)
 }
 
 /*
+ * Where stacks are compared from: the first frame of user space with a name, or the first frame
+ * with one. So the samples of a function count as one, wherever in it, or in code without names
+ * that it called, they were taken.
+ */
+static size_t first_named(const Jankbpf__Sample *sample)
+{
+	size_t named = sample->n_stack;
+
+	for (size_t i = 0; i < sample->n_stack; i++) {
+		const Jankbpf__Frame *frame = sample->stack[i];
+
+		if (!frame->function || !*frame->function)
+			continue;
+		if (!frame->kernel)
+			return i;
+		if (named == sample->n_stack)
+			named = i;
+	}
+	return named < sample->n_stack ? named : 0;
+}
+
+/*
  * Numbers, as the probes send them: the hash decides which of several equal stacks gets the rest of
  * a division (weigh_ticks), and so the order in which they are shown.
  */
@@ -55,18 +77,20 @@ static uint64_t hash_sample(const Jankbpf__Sample *sample)
 
 	hash = mix(hash, &state, sizeof(state));
 	hash = mix(hash, &syscall, sizeof(syscall));
-	for (size_t i = 0; i < sample->n_stack; i++)
+	for (size_t i = first_named(sample); i < sample->n_stack; i++)
 		hash = mix_frame(hash, sample->stack[i]);
 	return hash;
 }
 
 static bool same_stack(const Jankbpf__Sample *a, const Jankbpf__Sample *b)
 {
+	size_t i = first_named(a), j = first_named(b);
+
 	if (!text__same(a->state, b->state) || !text__same(a->syscall, b->syscall) ||
-	    value__is_tick(a) != value__is_tick(b) || a->n_stack != b->n_stack)
+	    value__is_tick(a) != value__is_tick(b) || a->n_stack - i != b->n_stack - j)
 		return false;
-	for (size_t i = 0; i < a->n_stack; i++)
-		if (!frame__same(a->stack[i], b->stack[i]))
+	for (; i < a->n_stack; i++, j++)
+		if (!frame__same(a->stack[i], b->stack[j]))
 			return false;
 	return true;
 }
@@ -181,7 +205,11 @@ out:
 	return err;
 }
 
-#define STACKS_MAX    6
+#define LINES_MAX     25 /* of a block, with the empty line at its end */
+#define FRAMES_MAX    10
+#define FRAMES_MIN    2
+#define HEAD_LINES    2	  /* of a stack, at most */
+#define LINES_AFTER   5	  /* the stacks: two rests, quality, losses, an empty line */
 #define CPU_WAIT_PART 500 /* of a span: shorter waits for a CPU are not shown */
 
 static void put_waker(struct text *t, const Jankbpf__Block *block, const struct fold *fold)
@@ -278,7 +306,7 @@ static void put_rests(struct text *t, const Jankbpf__Block *block, const struct 
 		covered += folds[i].ns;
 		hidden += i >= shown ? folds[i].ns : 0;
 	}
-	if (cnt > shown) {
+	if (cnt > shown && text__is_shown_part(t, hidden, value__delay(block))) {
 		snprintf(label, sizeof(label), "%zu more stack%s", cnt - shown,
 			 cnt - shown == 1 ? "" : "s");
 		put_rest(t, block, label, hidden);
@@ -300,24 +328,64 @@ static void put_quality(struct text *t, const Jankbpf__Block *block)
 	text__nl(t);
 }
 
+/* A block has no limit of lines with -v, or if the user wants more stacks. */
+static bool is_short(const struct text *t)
+{
+	return !text__shows_all(t) && t->opts.stacks <= STACKS_DEFAULT;
+}
+
+/* Of the block, with so many stacks: the fewest frames of each, a line of the kernel's, a note. */
+static size_t lines_with(const struct text *t, size_t stacks)
+{
+	return t->lines + LINES_AFTER + stacks * (HEAD_LINES + 2 + FRAMES_MIN);
+}
+
+/* The stacks to show: those of --stacks with 1 % of the time at least. */
+static size_t shown_of(const struct text *t, const Jankbpf__Block *block, const struct fold *folds,
+		       size_t cnt)
+{
+	size_t shown = 0;
+
+	while (shown < cnt && (text__shows_all(t) || shown < t->opts.stacks) &&
+	       text__is_shown_part(t, folds[shown].ns, value__delay(block)))
+		shown++;
+	while (shown > 1 && is_short(t) && lines_with(t, shown) > LINES_MAX)
+		shown--;
+	return shown;
+}
+
+/* Frames of the next stack, of `left` stacks: as many lines as the block may still have. */
+static size_t frame_room(const struct text *t, size_t left)
+{
+	size_t used = lines_with(t, left) - FRAMES_MIN;
+	size_t room = used < LINES_MAX ? LINES_MAX - used : 0;
+
+	if (!is_short(t))
+		return text__shows_all(t) ? SIZE_MAX : FRAMES_MAX;
+	return room > FRAMES_MAX ? FRAMES_MAX : room < FRAMES_MIN ? FRAMES_MIN : room;
+}
+
 void text__add_stacks(struct text *t, const Jankbpf__Block *block)
 {
+	struct frames stack, above;
 	struct fold *folds = NULL;
-	struct frames stack;
 	size_t cnt = 0, shown;
 
 	if (fold__block(block, &folds, &cnt)) {
 		t->out.failed = true;
 		return;
 	}
-	shown = text__shows_all(t) || cnt <= STACKS_MAX ? cnt : STACKS_MAX;
+	shown = shown_of(t, block, folds, cnt);
 	for (size_t i = 0; i < shown; i++) {
+		size_t room = frame_room(t, shown - i);
+
 		put_fold_head(t, block, &folds[i]);
 		put_waited(t, &folds[i]);
 		put_wake_up(t, &folds[i]);
 		text__nl(t);
 		stack = (struct frames){ folds[i].sample->stack, folds[i].sample->n_stack };
-		text__add_frames(t, block, &stack);
+		text__add_frames(t, block, &stack, i ? &above : NULL, room);
+		above = stack;
 	}
 	put_rests(t, block, folds, cnt, shown);
 	put_quality(t, block);

@@ -15,6 +15,9 @@
 
 #define UNWATCHED_LINES 10
 
+/* With fewer, what does not depend on dispatches (context switches, samples) is most of it. */
+#define DISPATCHES_MIN 1000
+
 #define START_NOTABLE_NS NS_PER_MS
 
 #define LOG2_CNT 35 /* elements of Loop.log2; the last one also counts all longer durations */
@@ -32,6 +35,39 @@ void text__add_lost(struct text *t, const Jankbpf__Lost *lost)
 	}
 	if (any)
 		text__nl(t);
+}
+
+/*
+ * Reasons by which a shown block may be wrong, not only incomplete: its times are those of the
+ * probes that ran.
+ */
+static bool is_of_times(const char *reason)
+{
+	static const char *const reasons[] = { "wakeup_missed", "probes_skipped", "bad_records" };
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+		if (!strcmp(reason, reasons[i]))
+			return true;
+	return false;
+}
+
+/* Each loss of the run with its meaning, and whether durations are exact. */
+static void put_losses(struct text *t, const Jankbpf__Lost *lost)
+{
+	bool any = false, exact = true;
+	struct loss_count loss;
+
+	for (unsigned i = 0; value__next_loss(lost, &i, &loss); any = true) {
+		text__putf(t, STYLE_WARN, INDENT "lost: %s %s:", text__grouped(loss.cnt).str,
+			   loss.reason);
+		text__wrap(t, STYLE_NONE, INDENT INDENT, loss.meaning);
+		text__nl(t);
+		exact &= !is_of_times(loss.reason);
+	}
+	if (!any || !exact)
+		return;
+	text__put(t, STYLE_NONE, INDENT "The durations of all blocks shown are exact.");
+	text__nl(t);
 }
 
 /* "(4.7", "(34": two digits, and no exponent */
@@ -94,33 +130,44 @@ static void put_totals(struct text *t, const Jankbpf__Summary *summary)
 	text__nl(t);
 }
 
-static void put_side(struct text *t, const char *side, uint64_t ns, uint64_t elapsed_ns)
+static void add_side(struct strbuf *sb, const char *side, uint64_t ns, uint64_t elapsed_ns)
 {
 	double pct = elapsed_ns ? 100.0 * (double)ns / (double)elapsed_ns : 0;
 
-	text__putf(t, STYLE_DIM, "%s ", side);
-	text__put_duration(t, STYLE_DIM, ns);
-	if (!elapsed_ns)
-		return;
-	put_figure(t, pct, "% CPU");
-	text__put(t, STYLE_DIM, "), ");
+	strbuf__addf(sb, "%s ", side);
+	clock__add_duration(sb, ns);
+	if (elapsed_ns)
+		strbuf__addf(sb, pct < 9.95 ? " (%.2g%% CPU)" : " (%.0f%% CPU)", pct);
+	strbuf__adds(sb, ", ");
 }
 
+/* The start-up is once, however long the run is. */
 static void put_cost(struct text *t, const Jankbpf__Summary *summary)
 {
 	const Jankbpf__Cost *cost = summary->cost;
+	struct strbuf words = STRBUF_INIT;
+	uint64_t start_ns;
 
-	if (!cost)
+	if (!cost || !cost->rss_kb) /* a replay has none */
 		return;
-	text__put(t, STYLE_DIM, INDENT "own cost: ");
-	if (cost->has_bpf_ns && summary->dispatches)
-		text__putf(t, STYLE_DIM, "%s ns a dispatch, ",
-			   text__grouped(cost->bpf_ns / summary->dispatches).str);
+	start_ns = cost->start_cpu_ns < cost->user_cpu_ns ? cost->start_cpu_ns : 0;
+	strbuf__adds(&words, "own cost while tracing: ");
+	if (cost->has_bpf_ns && summary->dispatches >= DISPATCHES_MIN)
+		strbuf__addf(&words, "%s ns a dispatch, ",
+			     text__grouped(cost->bpf_ns / summary->dispatches).str);
 	if (cost->has_bpf_ns)
-		put_side(t, "kernel", cost->bpf_ns, summary->elapsed_ns);
-	put_side(t, "user", cost->user_cpu_ns, summary->elapsed_ns);
-	text__putf(t, STYLE_DIM, "%.1f MiB", (double)cost->rss_kb / 1024);
+		add_side(&words, "kernel", cost->bpf_ns, summary->elapsed_ns);
+	add_side(&words, "user", cost->user_cpu_ns - start_ns, summary->elapsed_ns);
+	strbuf__addf(&words, "%.1f MiB", (double)cost->rss_kb / 1024);
+	if (start_ns) {
+		strbuf__adds(&words, "; before it: ");
+		clock__add_duration(&words, start_ns);
+		strbuf__adds(&words, " of CPU time");
+	}
+	text__wrap(t, STYLE_DIM, INDENT, strbuf__str(&words));
 	text__nl(t);
+	t->out.failed |= words.failed;
+	strbuf__free(&words);
 }
 
 /*
@@ -259,7 +306,7 @@ void text__add_summary(struct text *t, const Jankbpf__Summary *summary)
 	text__fill(t, STYLE_DIM, "━", t->width);
 	text__nl(t);
 	put_totals(t, summary);
-	text__add_lost(t, summary->lost);
+	put_losses(t, summary->lost);
 	for (size_t i = 0; i < summary->n_over_share; i++)
 		add_over_share(t, summary->over_share[i]);
 	if (summary->stopped_blocks) {
@@ -273,4 +320,5 @@ void text__add_summary(struct text *t, const Jankbpf__Summary *summary)
 	put_cost(t, summary);
 	for (size_t i = 0; i < summary->n_loops; i++)
 		put_loop(t, summary, summary->loops[i]);
+	text__add_faults(t, summary);
 }
