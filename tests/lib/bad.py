@@ -249,10 +249,10 @@ class Result:
         return self.raw.decode("utf-8", "backslashreplace")
 
     def complaints(self):
-        """stderr without the losses that a busy machine causes."""
+        """stderr without the line that says that tracing began, and the losses that a busy machine causes."""
         def of_busy_machine(line):
             reasons = re.match(r"jankbpf: lost: (.*)", line)
-            return not line or reasons and set(re.findall(r"\d+ (\w+)", reasons.group(1))) <= BUSY_LOSSES
+            return not line or line.startswith("jankbpf: watching ") or reasons and set(re.findall(r"\d+ (\w+)", reasons.group(1))) <= BUSY_LOSSES
 
         return [line for line in self.err.splitlines() if not of_busy_machine(line)]
 

@@ -54,6 +54,7 @@ def test_verbosity(process):
     ok(not quiet.err and re.match("━━ [0-9.]+ ms", block) and " ▒" not in block and len(block) < len(whole) * 0.6,
        "-q: only headlines, nothing on stderr", f"{quiet}")
     ok(not normal.complaints() and "summary" in normal.out, "nothing on stderr if all is well", normal)
+    ok(re.match(r"jankbpf: watching target \(\d+\).*, over 10\.0 ms\n", normal.err), "a line on stderr says when tracing has begun", normal)
     ok("tracing; waits by tracepoints" in verbose.err, "-v says how it traces", verbose)
     said = [[line for line in result.err.splitlines() if "lost:" not in line] for result in (verbose, most)]
     ok(len(said[1]) >= len(said[0]) and most.status == 0, "-vv", most)
@@ -138,6 +139,11 @@ def test_terminal(process):
     ok(status == 0 and b"\x1b" not in seen, "-q has no status line", seen[-800:])
     result = bad.trace("-t", "10ms", "-n", "2", "-p", process.pid)
     ok(b"\x1b" not in result.raw and not result.complaints(), "no colour and no status line in a file", result)
+    result = bad.trace("-t", "10ms", "-n", "1", "--color", "always", "-p", process.pid, env={**os.environ, "LC_ALL": "C"})
+    ok(b"\x1b[" in result.raw, "--color always: also in a file", result)
+    ok(result.raw.isascii() and b"== " in result.raw, "only ASCII in the C locale", result)
+    status, seen = on_terminal(process, "--color", "never")
+    ok(status == 0 and not COLOR.search(seen.replace(b"\x1b[K", b"")), "--color never: none on a terminal", seen[-800:])
 
 
 def test_qualifier(process):
