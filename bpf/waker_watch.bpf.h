@@ -183,7 +183,7 @@ static __noinline int waker_watch__begin_late(struct jank_other *other, struct t
  */
 static __always_inline __u32 waker_watch__waker_of(const struct jank_rec_stack *span, u64 now)
 {
-	if (!jank_conf.watch_ns || now - span->t_ns < jank_conf.watch_ns)
+	if (!jank_conf.watch_ns || (s64)(now - span->t_ns) < (s64)jank_conf.watch_ns)
 		return 0;
 	return *(volatile __u16 *)&span->hdr.flags;
 }
@@ -304,7 +304,8 @@ static __noinline int waker_watch__collect(struct jank_watch *watch, struct jank
 	bool known = waker_watch__knows(other, task);
 	u64 since_ns = known ? other->span.rec.t_ns : jank_watch_start_ns;
 
-	if (now - since_ns < jank_conf.span_min_ns)
+	/* Signed: the watch may have begun on another CPU after this one read the clock. */
+	if ((s64)(now - since_ns) < (s64)jank_conf.span_min_ns)
 		return false;
 	if (known)
 		return waker_watch__take(watch, other, KREAD(task, pid));

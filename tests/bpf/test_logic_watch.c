@@ -158,6 +158,12 @@ static void test_wanted(void)
 	is_uint(event.stack.rec.state, JANK_STATE_RUNNABLE, "has been runnable");
 	is_uint(event.stack.rec.runnable_ns, 9000000, "since the watch's begin");
 	ok(event.hdr.flags & JANK_STACK_BEFORE, "or longer");
+	begin(JANK_CLASS_FUTEX);
+	now = real_now();
+	STEP(WATCH, .now_ns = now, .arg = 100);
+	STEP(OTHER_ARRIVE, .now_ns = now - 1000);
+	is_uint(logic__received(JANK_REC_OTHER, &event), 0,
+		"not where the watch began on another CPU after the clock was read");
 	begin(JANK_CLASS_FUTEX); /* at a time before the thread's start */
 	ARRIVE_AT(9000000);
 	is_uint(logic__received(JANK_REC_OTHER, &event), 0, "a new thread has not");
