@@ -59,6 +59,8 @@ OPENERS = {
     "user/procfs/host.c": "/sys",
     "user/probes/btf_file.c": "named by the user",
     "user/cli/cmd_symbolize.c": "named by the user",
+    "user/cli/report_input.c": "named by the user",
+    "user/export/report/report_out.c": "our own output",
     "user/journal/journal.c": "named by the user",
     "user/cli/main.c": "/dev/null",
     "user/export/retention.c": "our own output", "user/export/dir.c": "our own output",

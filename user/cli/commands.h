@@ -24,4 +24,7 @@ int cmd_replay__run(const struct options *opts, struct err *err);
 /* `jankbpf symbolize`: reads records and writes them to stdout with the names that they lack. */
 int cmd_symbolize__run(const struct options *opts, struct err *err);
 
+/* `jankbpf report`: writes the blocks of records and journals in another tool's format. */
+int cmd_report__run(const struct options *opts, struct err *err);
+
 #endif

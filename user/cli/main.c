@@ -30,6 +30,8 @@ static int run(const struct options *opts, struct err *err)
 		return cmd_loops__run(opts, err);
 	case CMD_SYMBOLIZE:
 		return cmd_symbolize__run(opts, err);
+	case CMD_REPORT:
+		return cmd_report__run(opts, err);
 	case CMD_DOCTOR:
 		return cmd_doctor__run(opts);
 	case CMD_SCHEMA:

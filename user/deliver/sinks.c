@@ -70,6 +70,42 @@ static int stdout_sink(const struct options *opts, struct sink **ret, struct err
 	return *ret ? 0 : err__set(err, ENOMEM, "out of memory");
 }
 
+/* The records of a replay inside of another command: its sink is not ours to free. */
+struct sink_borrowed {
+	struct sink sink;
+	struct sink *to;
+};
+
+static int borrowed__record(struct sink *sink, const Jankbpf__Record *record)
+{
+	struct sink *to = ((struct sink_borrowed *)sink)->to;
+
+	return to->ops->record(to, record);
+}
+
+static void borrowed__free(struct sink *sink)
+{
+	free(sink);
+}
+
+static const struct sink_ops borrowed_ops = {
+	.name = "report",
+	.record = borrowed__record,
+	.free = borrowed__free,
+};
+
+static int borrowed_sink(struct sink *to, struct sink **ret, struct err *err)
+{
+	struct sink_borrowed *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return err__set(err, ENOMEM, "out of memory");
+	b->sink.ops = &borrowed_ops;
+	b->to = to;
+	*ret = &b->sink;
+	return 0;
+}
+
 static int dir_sink(const struct options *opts, struct sink **ret, struct err *err)
 {
 	const struct sink_dir_opts dir = {
@@ -98,7 +134,7 @@ int sinks__open(struct sinks *sinks, const struct options *opts, struct sink_pro
 	*sinks = (struct sinks){};
 	if (opts->command == CMD_LOOPS)
 		return 0; /* the command prints only its loops */
-	res = stdout_sink(opts, &sink, err);
+	res = opts->sink ? borrowed_sink(opts->sink, &sink, err) : stdout_sink(opts, &sink, err);
 	if (!res)
 		sinks->list[sinks->cnt++] = sink;
 	if (!res && opts->output_dir) {

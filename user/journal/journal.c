@@ -17,7 +17,6 @@
 #include "files/file.h"
 #include "files/own_path.h"
 
-#define MAGIC	   "JANKBPF"
 #define FLUSH_AT   (256 * 1024)
 #define RECORD_MAX (1 << 20)
 
@@ -104,7 +103,7 @@ int journal__create(const char *path, struct err *err)
 
 int journal_writer__new(int fd, struct journal_writer **ret, struct err *err)
 {
-	const struct header header = { MAGIC, JANK_ABI_VERSION, sizeof(header) };
+	const struct header header = { JOURNAL_MAGIC, JANK_ABI_VERSION, sizeof(header) };
 	struct journal_writer *jw = calloc(1, sizeof(*jw));
 
 	if (jw)
@@ -253,7 +252,7 @@ static int check_header(struct journal_reader *jr, const char *path, struct err 
 	if (need(jr, sizeof(header)) <= 0)
 		return err__set(err, EINVAL, "'%s' is no journal of jankbpf: too short", path);
 	memcpy(&header, jr->buf, sizeof(header));
-	if (memcmp(header.magic, MAGIC, sizeof(header.magic)))
+	if (memcmp(header.magic, JOURNAL_MAGIC, sizeof(header.magic)))
 		return err__set(err, EINVAL, "'%s' is no journal of jankbpf", path);
 	if (header.abi != JANK_ABI_VERSION || header.size != sizeof(header))
 		return err__set(err, EINVAL,

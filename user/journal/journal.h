@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define JOURNAL_MAGIC "JANKBPF" /* the first 8 bytes, with the NUL */
+
 /*
  * Kinds that only a journal holds. X(number, NAME): the message is Journal<Name>. Numbers are never
  * reused: 0x8001 to 0x8008 held JSON.

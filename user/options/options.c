@@ -26,7 +26,7 @@ struct parse {
 
 static const char *const command_words[] = {
 	[CMD_TRACE] = "trace",	 [CMD_REPLAY] = "replay",	[CMD_LOOPS] = "loops",
-	[CMD_DOCTOR] = "doctor", [CMD_SYMBOLIZE] = "symbolize",
+	[CMD_DOCTOR] = "doctor", [CMD_SYMBOLIZE] = "symbolize", [CMD_REPORT] = "report",
 };
 #define WORD_CNT (sizeof(command_words) / sizeof(*command_words))
 
@@ -78,7 +78,7 @@ static int add_word(struct parse *p, const char *word)
 		p->opts->journal = word;
 		return 0;
 	}
-	if (p->opts->command == CMD_SYMBOLIZE) {
+	if (p->opts->command == CMD_SYMBOLIZE || p->opts->command == CMD_REPORT) {
 		p->code = options__add_file(p->opts, word, p->err);
 		return p->code;
 	}
@@ -268,9 +268,28 @@ static int check_trace(struct parse *p)
 	return 0;
 }
 
+/* Each command has its own formats; the words of all are one row. */
+static int check_format(struct parse *p)
+{
+	struct options *opts = p->opts;
+
+	if (opts->command == CMD_REPORT && !is_given(p, &opts->format))
+		opts->format = FORMAT_FOLDED;
+	if (opts->command == CMD_REPORT && opts->format < FORMAT_FOLDED)
+		return refuse(p, "report writes no such --format: give folded, pprof, perfetto or "
+				 "speedscope");
+	if (opts->command != CMD_REPORT && opts->format >= FORMAT_FOLDED)
+		return refuse(p, "this --format is one of `jankbpf report`: give text, json or "
+				 "proto");
+	if (opts->command == CMD_REPORT && !opts->file_cnt)
+		return refuse(p, "report needs the DIR of -o, or the FILE that --json, -o or "
+				 "--journal wrote, or - for stdin");
+	return 0;
+}
+
 static int check(struct parse *p)
 {
-	int code = check_rows(p);
+	int code = check_rows(p) ?: check_format(p);
 
 	if (code)
 		return code;

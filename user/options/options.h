@@ -20,6 +20,7 @@ enum command {
 	CMD_LOOPS,
 	CMD_DOCTOR,
 	CMD_SYMBOLIZE,
+	CMD_REPORT,
 	CMD_SCHEMA,
 	CMD_HELP,
 	CMD_VERSION
@@ -28,7 +29,17 @@ enum command {
 enum backend { BACKEND_AUTO, BACKEND_KERNEL, BACKEND_UPROBE };
 enum marks { MARKS_AUTO, MARKS_ALWAYS, MARKS_NEVER };
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
-enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_PROTO };
+enum format {
+	FORMAT_TEXT,
+	FORMAT_JSON,
+	FORMAT_PROTO,
+	FORMAT_FOLDED, /* this and later ones: of report */
+	FORMAT_PPROF,
+	FORMAT_PERFETTO,
+	FORMAT_SPEEDSCOPE
+};
+
+struct sink;
 
 struct options {
 	enum command command;
@@ -52,7 +63,7 @@ struct options {
 	uint64_t stack_sz;	/* bytes of a user stack to copy; 0: none */
 	uint64_t duration_ns;	/* 0: until stopped */
 	uint64_t count;		/* 0: no limit */
-	const char *output_dir; /* NULL: none */
+	const char *output_dir; /* NULL: none; for report: the output file */
 	uint64_t keep_ns, max_size;
 	enum format format;
 	bool each;	      /* text: every block in full */
@@ -69,8 +80,10 @@ struct options {
 	size_t loop_file_cnt;
 	const char **debug_dirs; /* --debug-dir DIR (repeatable) */
 	size_t debug_dir_cnt;
-	const char **files; /* of symbolize */
+	const char **files; /* of symbolize and report */
 	size_t file_cnt;
+	uint64_t since_ns; /* --since, as CLOCK_REALTIME; 0: not given */
+	struct sink *sink; /* replay: gets the records, in place of stdout; borrowed. NULL: none */
 	const char **disabled; /* --disable-feature NAME, for tests (repeatable) */
 	size_t disabled_cnt;
 	int verbosity; /* -v minus -q */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "bpf/jank_abi.h"
@@ -390,6 +391,12 @@ int option__set_debug_dir(struct options *opts, const struct option_row *row, co
 			  struct err *err)
 {
 	return add_word(&opts->debug_dirs, &opts->debug_dir_cnt, DEBUG_DIR_MAX, row, arg, err);
+}
+
+int option__set_since(struct options *opts, const struct option_row *row, const char *arg,
+		      struct err *err)
+{
+	return parse__moment(arg, "--since", clock__real_ns(), field(opts, row), err);
 }
 
 int options__add_file(struct options *opts, const char *word, struct err *err)

@@ -21,7 +21,8 @@
 #define LOOPS	  (1u << CMD_LOOPS)
 #define DOCTOR	  (1u << CMD_DOCTOR)
 #define SYMBOLIZE (1u << CMD_SYMBOLIZE)
-#define ALWAYS	  (TRACE | REPLAY | LOOPS | DOCTOR | SYMBOLIZE)
+#define REPORT	  (1u << CMD_REPORT)
+#define ALWAYS	  (TRACE | REPLAY | LOOPS | DOCTOR | SYMBOLIZE | REPORT)
 #define PID_MAX	  (1 << 22) /* the kernel's own limit */
 
 #define AT(member) .offset = offsetof(struct options, member)
@@ -35,6 +36,7 @@ enum {
 	KEY_WORKERS,
 	KEY_LOOP_FILE,
 	KEY_DEBUG_DIR,
+	KEY_SINCE,
 	KEY_FPS,
 	KEY_DEBUGGING,
 	KEY_BACKEND,
@@ -180,12 +182,13 @@ const struct option_row option_rows[] = {
 	  .more = "loops watches for one second by default." },
 	{ SECTION_STOP, 'n', "count", "N", NULL, TRACE | REPLAY, option__set_count, AT(count),
 	  .min = 1, .max = UINT64_MAX, .help = "stop after N blocks" },
-	{ SECTION_OUTPUT, 'o', "output", "DIR", NULL, TRACE | REPLAY, option__set_text,
+	{ SECTION_OUTPUT, 'o', "output", "DIR", NULL, TRACE | REPLAY | REPORT, option__set_text,
 	  AT(output_dir), .help = "keep the blocks in DIR: the records and BlockCanary's logs",
 	  .more = "DIR/blocks.jsonl gets every record (blocks.pb with --format proto), and each "
 		  "block a log that BlockCanary's own reader opens. DIR is made where it isn't "
 		  "there, for its owner alone. A DIR that other users can write "
-		  "to is refused: they could replace its files." },
+		  "to is refused: they could replace its files. For report: the file to write; it "
+		  "appears when it is complete." },
 	{ SECTION_OUTPUT, KEY_KEEP, "keep", "TIME", "48h", TRACE | REPLAY, option__set_long_time,
 	  AT(keep_ns), .min = NS_PER_SEC, .max = 10 * YEAR_NS, .zero = true,
 	  .help = "with -o: delete logs older than this; 0 = never" },
@@ -195,13 +198,14 @@ const struct option_row option_rows[] = {
 	  .more = "SIZE is a number of bytes with k, M or G, powers of 1024." },
 	{ SECTION_OUTPUT, KEY_QUALIFIER, "qualifier", "TEXT", NULL, TRACE, option__set_text,
 	  AT(qualifier), .help = "with -o: BlockCanary's qualifier (qua), a name for this run" },
-	{ SECTION_OUTPUT, KEY_FORMAT, "format", "text|json|proto", "text", TRACE | REPLAY,
-	  option__set_word, AT(format), .help = "of the records on stdout and in DIR",
+	{ SECTION_OUTPUT, KEY_FORMAT, "format", "text|json|proto|folded|pprof|perfetto|speedscope",
+	  "text", TRACE | REPLAY | REPORT, option__set_word, AT(format),
+	  .help = "of the records on stdout and in DIR; of a report",
 	  .more = "json: JSON Lines. proto: messages of schema/blockinfo.proto, each after its "
 		  "length as a varint; DIR then holds blocks.pb. It is binary: with -o a terminal "
 		  "shows text instead, without -o it is refused there. text is for people; DIR "
 		  "holds "
-		  "JSON Lines then." },
+		  "JSON Lines then. The other four are those of report, by default folded." },
 	{ SECTION_OUTPUT, KEY_JSON, "json", NULL, NULL, TRACE | REPLAY, option__set_json,
 	  .help = "the same as --format json" },
 	{ SECTION_OUTPUT, KEY_EACH, "each", NULL, NULL, TRACE | REPLAY, option__set_flag, AT(each),
@@ -211,8 +215,9 @@ const struct option_row option_rows[] = {
 	{ SECTION_OUTPUT, KEY_STACKS, "stacks", "N", "2", TRACE | REPLAY, option__set_unsigned,
 	  AT(stacks), .min = 0, .max = 1000, .help = "text: stacks of a block, the longest first",
 	  .more = "With the default a block has at most 25 lines; -v shows all stacks." },
-	{ SECTION_OUTPUT, KEY_SIG, "sig", "HEX", NULL, TRACE | REPLAY, option__set_signature,
-	  AT(sig), .help = "only blocks of this fault: of this signature or its first digits" },
+	{ SECTION_OUTPUT, KEY_SIG, "sig", "HEX", NULL, TRACE | REPLAY | REPORT,
+	  option__set_signature, AT(sig),
+	  .help = "only blocks of this fault: of this signature or its first digits" },
 	{ SECTION_OUTPUT, KEY_GROUP, "group", "signature|process|loop|message", "signature",
 	  TRACE | REPLAY, option__set_word, AT(group),
 	  .help = "what the summary groups blocks by" },
@@ -249,6 +254,10 @@ const struct option_row option_rows[] = {
 		  "program, "
 		  "library or debug file below DIR, also in APKs. /usr/lib/debug is looked at "
 		  "last." },
+	{ SECTION_OTHER, KEY_SINCE, "since", "TIME", NULL, REPORT, option__set_since, AT(since_ns),
+	  .help = "report: only blocks that began at this time or later",
+	  .more = "RFC 3339, a local time as in '2026-05-04 10:20:30', or 10m or 2h for so long "
+		  "ago." },
 	{ SECTION_OTHER, 'v', "verbose", NULL, NULL, ALWAYS, option__set_verbosity, AT(verbosity),
 	  .value = 1, .help = "say more; twice: everything" },
 	{ SECTION_OTHER, 'q', "quiet", NULL, NULL, ALWAYS, option__set_verbosity, AT(verbosity),
@@ -276,6 +285,7 @@ static const char usage[] =
 	"       jankbpf [trace] [OPTIONS] -a\n"
 	"       jankbpf replay [OPTIONS] FILE\n"
 	"       jankbpf symbolize [--debug-dir DIR]… FILE…\n"
+	"       jankbpf report [-o FILE] [--format FORMAT] [--since TIME] [--sig HEX] DIR|FILE…\n"
 	"       jankbpf loops [-p PID | -a]\n"
 	"       jankbpf doctor\n"
 	"\n"
@@ -288,6 +298,7 @@ static const char usage[] =
 	"  loops    the kinds of loop that are known, or the loops found in running processes\n"
 	"  symbolize\n"
 	"           name the frames of records by build id, from DIRs and /usr/lib/debug\n"
+	"  report   write the blocks of records or journals for another tool: flame graphs, traces\n"
 	"  doctor   what this kernel and this user can do, with remedies\n";
 
 static const char footer[] =

@@ -57,11 +57,11 @@ option_set_fn option__set_json, option__set_flag, option__set_text, option__set_
 option_set_fn option__set_all, option__set_comm, option__set_uid, option__set_cgroup;
 option_set_fn option__set_main_thread, option__set_loops;
 option_set_fn option__set_disabled, option__set_loop_file, option__set_debug_dir,
-	option__set_verbosity, option__set_command;
+	option__set_verbosity, option__set_command, option__set_since;
 
 #define OPTION_IS_SHORT(row) ((row)->key < 256)
 
-/* Adds a FILE of symbolize. Returns 0 or -errno. */
+/* Adds a FILE of symbolize or report. Returns 0 or -errno. */
 int options__add_file(struct options *opts, const char *word, struct err *err);
 
 /*
@@ -92,5 +92,12 @@ int parse__long_time(const char *str, const char *what, uint64_t min_ns, uint64_
 /* Bytes with an optional k, M or G (powers of 1024; "KiB", "MB", … are accepted too). */
 int parse__size(const char *str, const char *what, uint64_t min, uint64_t max, uint64_t *ret,
 		struct err *err);
+
+/*
+ * --- parse_moment.c: a point in time: RFC 3339, a local "YYYY-MM-DD[ HH:MM[:SS]]", or a time with a
+ * unit, which is so long ago. Sets ns since 1970. Returns and errors as above.
+ */
+int parse__moment(const char *str, const char *what, uint64_t now_ns, uint64_t *ret_ns,
+		  struct err *err);
 
 #endif
