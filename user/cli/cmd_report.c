@@ -18,6 +18,7 @@
 
 static const struct report_ops *const formats[] = {
 	[FORMAT_FOLDED] = &report_folded,
+	[FORMAT_PPROF] = &report_pprof,
 };
 
 struct reporting {
