@@ -19,6 +19,8 @@
 static const struct report_ops *const formats[] = {
 	[FORMAT_FOLDED] = &report_folded,
 	[FORMAT_PPROF] = &report_pprof,
+	[FORMAT_PERFETTO] = &report_perfetto,
+	[FORMAT_SPEEDSCOPE] = &report_speedscope,
 };
 
 struct reporting {

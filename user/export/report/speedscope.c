@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A file for speedscope: one profile for each fault (signature), its distinct stacks with their wall
+ * time. The first frames are process and thread, the last one is the state.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/json/json.h"
+#include "export/report/report.h"
+#include "export/values.h"
+
+#define SCHEMA	   "https://www.speedscope.app/file-format-schema.json"
+#define NUMBER_MAX (1ull << 53) /* integers above are not exact in JavaScript */
+
+/* A stack of a profile. Its key: number of the profile, then frames, innermost first. */
+struct total {
+	uint64_t ns;
+	uint32_t next; /* the profile's next stack; 0: none */
+};
+
+struct profile {
+	uint32_t first, last; /* stacks, by number */
+	uint64_t ns;
+};
+
+struct speedscope {
+	struct report report;
+	struct intern *frames;	 /* keys: line (4 bytes), file, NUL, name */
+	struct intern *profiles; /* keys: signature, NUL, cause in short */
+	struct intern *stacks;
+	struct total *totals;	   /* of the stack number n: totals[n - 1] */
+	struct profile *by_number; /* likewise */
+	uint32_t total_cap, profile_cap;
+	struct strbuf key, stack, name;
+};
+
+static int speedscope__init(struct report *report)
+{
+	struct speedscope *s = (struct speedscope *)report;
+
+	s->frames = intern__new();
+	s->profiles = intern__new();
+	s->stacks = intern__new();
+	return s->frames && s->profiles && s->stacks ? 0 : -ENOMEM;
+}
+
+static void speedscope__free(struct report *report)
+{
+	struct speedscope *s = (struct speedscope *)report;
+
+	intern__free(s->frames);
+	intern__free(s->profiles);
+	intern__free(s->stacks);
+	free(s->totals);
+	free(s->by_number);
+	strbuf__free(&s->key);
+	strbuf__free(&s->stack);
+	strbuf__free(&s->name);
+}
+
+/* Grows an array so that it has an element for nr. */
+static int make_room(void **array, uint32_t *cap, uint32_t nr, size_t size)
+{
+	uint32_t want = *cap ? *cap : 256;
+	void *longer;
+
+	if (nr <= *cap)
+		return 0;
+	while (want < nr)
+		want *= 2;
+	longer = reallocarray(*array, want, size);
+	if (!longer)
+		return -ENOMEM;
+	memset((char *)longer + *cap * size, 0, (want - *cap) * size);
+	*array = longer;
+	*cap = want;
+	return 0;
+}
+
+/* --- tables */
+
+/* Index into the file's frames, and so from 0 on; a name without room is the first frame. */
+static uint32_t get_frame(struct speedscope *s, const char *name, const char *file, uint32_t line)
+{
+	bool is_new;
+	uint32_t nr;
+
+	strbuf__reset(&s->key);
+	strbuf__add(&s->key, &line, sizeof(line));
+	strbuf__adds(&s->key, file ?: "");
+	strbuf__addc(&s->key, '\0');
+	strbuf__adds(&s->key, name && *name ? name : "?");
+	nr = intern__get(s->frames, s->key.data, s->key.len, &is_new);
+	s->report.cut_cnt += !nr;
+	return nr ? nr - 1 : 0;
+}
+
+static void push(struct speedscope *s, uint32_t frame)
+{
+	strbuf__add(&s->stack, &frame, sizeof(frame));
+}
+
+/* Pushes frames outermost first, as the file has them. */
+static void push_stack(struct speedscope *s, const Jankbpf__Sample *sample)
+{
+	for (size_t i = sample->n_stack; i-- > 0;) {
+		const Jankbpf__Frame *frame = sample->stack[i];
+
+		strbuf__reset(&s->name);
+		label__add_frame(&s->name, frame);
+		push(s, get_frame(s, strbuf__str(&s->name), frame->file, frame->line));
+	}
+}
+
+static void make_stack(struct speedscope *s, const Jankbpf__Block *block, uint32_t profile,
+		       const struct weight *weight)
+{
+	const char *missing = label__missing(weight);
+
+	strbuf__reset(&s->stack);
+	push(s, profile);
+	push(s, get_frame(s, block->process, NULL, 0));
+	push(s, get_frame(s, block->thread, NULL, 0));
+	if (*missing)
+		push(s, get_frame(s, missing, NULL, 0));
+	else
+		push_stack(s, weight->sample);
+	strbuf__reset(&s->name);
+	strbuf__addf(&s->name, "[%s]", value__state_word(weight->state));
+	push(s, get_frame(s, strbuf__str(&s->name), NULL, 0));
+}
+
+/* The number of the block's profile; 0: no room. */
+static uint32_t get_profile(struct speedscope *s, const Jankbpf__Block *block)
+{
+	const Jankbpf__Cause *cause = block->cause;
+	bool is_new;
+	uint32_t nr;
+
+	strbuf__reset(&s->key);
+	strbuf__adds(&s->key, cause && cause->signature ? cause->signature : "no signature");
+	nr = intern__get(s->profiles, s->key.data, s->key.len, &is_new);
+	s->report.cut_cnt += !nr;
+	return nr;
+}
+
+/* A stack without room is left out, and counted; its profile keeps the time. */
+static int count(struct speedscope *s, uint32_t profile, uint64_t ns)
+{
+	struct profile *of = &s->by_number[profile - 1];
+	bool is_new;
+	uint32_t nr = intern__get(s->stacks, s->stack.data, s->stack.len, &is_new);
+
+	if (s->stack.failed || s->key.failed || s->name.failed)
+		return -ENOMEM;
+	if (!nr) {
+		s->report.cut_cnt++;
+		return 0;
+	}
+	if (make_room((void **)&s->totals, &s->total_cap, nr, sizeof(*s->totals)))
+		return -ENOMEM;
+	if (is_new && of->last)
+		s->totals[of->last - 1].next = nr;
+	else if (is_new)
+		of->first = nr;
+	if (is_new)
+		of->last = nr;
+	s->totals[nr - 1].ns += ns < NUMBER_MAX ? ns : NUMBER_MAX;
+	of->ns += ns < NUMBER_MAX ? ns : NUMBER_MAX;
+	return 0;
+}
+
+static int speedscope__record(struct report *report, const Jankbpf__Record *record)
+{
+	struct speedscope *s = (struct speedscope *)report;
+	const Jankbpf__Block *block = report__block(record);
+	struct weight *weights;
+	uint32_t profile;
+	size_t cnt;
+	int res;
+
+	profile = block ? get_profile(s, block) : 0;
+	if (!profile)
+		return 0;
+	res = make_room((void **)&s->by_number, &s->profile_cap, profile, sizeof(*s->by_number));
+	if (!res)
+		res = weights__of(block, &weights, &cnt);
+	if (res)
+		return res;
+	for (size_t i = 0; !res && i < cnt; i++) {
+		make_stack(s, block, profile, &weights[i]);
+		res = count(s, profile, weights[i].ns);
+	}
+	free(weights);
+	return res;
+}
+
+/* --- the file */
+
+static uint64_t limited(uint64_t ns)
+{
+	return ns < NUMBER_MAX ? ns : NUMBER_MAX;
+}
+
+static int write_frames(struct speedscope *s, struct jsonw *w)
+{
+	int res = 0;
+
+	jsonw__key(w, "shared");
+	jsonw__object(w);
+	jsonw__karray(w, "frames");
+	for (uint32_t nr = 1; !res && nr <= intern__cnt(s->frames); nr++) {
+		size_t len;
+		const char *key = intern__key(s->frames, nr, &len);
+		const char *file = key + sizeof(uint32_t), *name = file + strlen(file) + 1;
+		uint32_t line;
+
+		memcpy(&line, key, sizeof(line));
+		strbuf__reset(&s->name);
+		strbuf__add(&s->name, name, len - (size_t)(name - key));
+		jsonw__object(w);
+		jsonw__kstr(w, "name", strbuf__str(&s->name));
+		jsonw__kstr_known(w, "file", *file ? file : NULL);
+		if (line) {
+			jsonw__key(w, "line");
+			jsonw__u64(w, line);
+		}
+		jsonw__object_end(w);
+		res = report_out__added(s->report.out);
+	}
+	jsonw__array_end(w);
+	jsonw__object_end(w);
+	return res;
+}
+
+static int write_samples(struct speedscope *s, struct jsonw *w, const struct profile *profile)
+{
+	int res = 0;
+
+	jsonw__karray(w, "samples");
+	for (uint32_t nr = profile->first; !res && nr; nr = s->totals[nr - 1].next) {
+		size_t len;
+		const char *key = intern__key(s->stacks, nr, &len);
+
+		jsonw__array(w);
+		for (size_t at = sizeof(uint32_t); at < len; at += sizeof(uint32_t)) {
+			uint32_t frame;
+
+			memcpy(&frame, key + at, sizeof(frame));
+			jsonw__u64(w, frame);
+		}
+		jsonw__array_end(w);
+		res = report_out__added(s->report.out);
+	}
+	jsonw__array_end(w);
+	jsonw__karray(w, "weights");
+	for (uint32_t nr = profile->first; !res && nr; nr = s->totals[nr - 1].next) {
+		jsonw__u64(w, limited(s->totals[nr - 1].ns));
+		res = report_out__added(s->report.out);
+	}
+	jsonw__array_end(w);
+	return res;
+}
+
+static int write_profile(struct speedscope *s, struct jsonw *w, uint32_t nr)
+{
+	const struct profile *profile = &s->by_number[nr - 1];
+	size_t len;
+	const char *name = intern__key(s->profiles, nr, &len);
+	int res;
+
+	strbuf__reset(&s->name);
+	strbuf__add(&s->name, name, len);
+	jsonw__object(w);
+	jsonw__kstr(w, "type", "sampled");
+	jsonw__kstr(w, "name", strbuf__str(&s->name));
+	jsonw__kstr(w, "unit", "nanoseconds");
+	jsonw__key(w, "startValue");
+	jsonw__u64(w, 0);
+	jsonw__key(w, "endValue");
+	jsonw__u64(w, limited(profile->ns));
+	res = write_samples(s, w, profile);
+	jsonw__object_end(w);
+	return res;
+}
+
+static int speedscope__finish(struct report *report)
+{
+	struct speedscope *s = (struct speedscope *)report;
+	struct report_out *out = report->out;
+	struct jsonw w;
+	int res;
+
+	jsonw__init(&w, &out->bytes);
+	jsonw__object(&w);
+	jsonw__kstr(&w, "$schema", SCHEMA);
+	jsonw__kstr(&w, "exporter", "jankbpf " JANK_VERSION);
+	jsonw__kstr(&w, "name", "jankbpf");
+	res = write_frames(s, &w);
+	jsonw__karray(&w, "profiles");
+	for (uint32_t nr = 1; !res && nr <= intern__cnt(s->profiles); nr++)
+		res = write_profile(s, &w, nr);
+	jsonw__array_end(&w);
+	jsonw__object_end(&w);
+	strbuf__addc(&out->bytes, '\n');
+	return res ?: report_out__added(out);
+}
+
+const struct report_ops report_speedscope = {
+	.name = "speedscope",
+	.size = sizeof(struct speedscope),
+	.init = speedscope__init,
+	.record = speedscope__record,
+	.finish = speedscope__finish,
+	.free = speedscope__free,
+};
