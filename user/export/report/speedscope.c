@@ -15,6 +15,7 @@
 
 #define SCHEMA	   "https://www.speedscope.app/file-format-schema.json"
 #define NUMBER_MAX (1ull << 53) /* integers above are not exact in JavaScript */
+#define CUT_FRAME  0		/* index of the frame for what found no room */
 
 /* A stack of a profile. Its key: number of the profile, then frames, innermost first. */
 struct total {
@@ -23,20 +24,24 @@ struct total {
 };
 
 struct profile {
+	char *label;	      /* the cause of its first block */
 	uint32_t first, last; /* stacks, by number */
 	uint64_t ns;
+	uint64_t cut_ns; /* of stacks that found no room */
 };
 
 struct speedscope {
 	struct report report;
 	struct intern *frames;	 /* keys: line (4 bytes), file, NUL, name */
-	struct intern *profiles; /* keys: signature, NUL, cause in short */
+	struct intern *profiles; /* keys: signatures */
 	struct intern *stacks;
 	struct total *totals;	   /* of the stack number n: totals[n - 1] */
 	struct profile *by_number; /* likewise */
 	uint32_t total_cap, profile_cap;
 	struct strbuf key, stack, name;
 };
+
+static uint32_t get_frame(struct speedscope *s, const char *name, const char *file, uint32_t line);
 
 static int speedscope__init(struct report *report)
 {
@@ -45,13 +50,18 @@ static int speedscope__init(struct report *report)
 	s->frames = intern__new();
 	s->profiles = intern__new();
 	s->stacks = intern__new();
-	return s->frames && s->profiles && s->stacks ? 0 : -ENOMEM;
+	if (!s->frames || !s->profiles || !s->stacks)
+		return -ENOMEM;
+	get_frame(s, "[cut]", NULL, 0);
+	return 0;
 }
 
 static void speedscope__free(struct report *report)
 {
 	struct speedscope *s = (struct speedscope *)report;
 
+	for (uint32_t i = 0; i < s->profile_cap; i++)
+		free(s->by_number[i].label);
 	intern__free(s->frames);
 	intern__free(s->profiles);
 	intern__free(s->stacks);
@@ -83,7 +93,7 @@ static int make_room(void **array, uint32_t *cap, uint32_t nr, size_t size)
 
 /* --- tables */
 
-/* Index into the file's frames, and so from 0 on; a name without room is the first frame. */
+/* Index into the file's frames, which begin at 0. */
 static uint32_t get_frame(struct speedscope *s, const char *name, const char *file, uint32_t line)
 {
 	bool is_new;
@@ -96,7 +106,7 @@ static uint32_t get_frame(struct speedscope *s, const char *name, const char *fi
 	strbuf__adds(&s->key, name && *name ? name : "?");
 	nr = intern__get(s->frames, s->key.data, s->key.len, &is_new);
 	s->report.cut_cnt += !nr;
-	return nr ? nr - 1 : 0;
+	return nr ? nr - 1 : CUT_FRAME;
 }
 
 static void push(struct speedscope *s, uint32_t frame)
@@ -148,7 +158,12 @@ static uint32_t get_profile(struct speedscope *s, const Jankbpf__Block *block)
 	return nr;
 }
 
-/* A stack without room is left out, and counted; its profile keeps the time. */
+static void add_ns(uint64_t *sum, uint64_t ns)
+{
+	if (__builtin_add_overflow(*sum, ns, sum) || *sum > NUMBER_MAX)
+		*sum = NUMBER_MAX;
+}
+
 static int count(struct speedscope *s, uint32_t profile, uint64_t ns)
 {
 	struct profile *of = &s->by_number[profile - 1];
@@ -157,8 +172,10 @@ static int count(struct speedscope *s, uint32_t profile, uint64_t ns)
 
 	if (s->stack.failed || s->key.failed || s->name.failed)
 		return -ENOMEM;
+	add_ns(&of->ns, ns);
 	if (!nr) {
 		s->report.cut_cnt++;
+		add_ns(&of->cut_ns, ns);
 		return 0;
 	}
 	if (make_room((void **)&s->totals, &s->total_cap, nr, sizeof(*s->totals)))
@@ -169,9 +186,19 @@ static int count(struct speedscope *s, uint32_t profile, uint64_t ns)
 		of->first = nr;
 	if (is_new)
 		of->last = nr;
-	s->totals[nr - 1].ns += ns < NUMBER_MAX ? ns : NUMBER_MAX;
-	of->ns += ns < NUMBER_MAX ? ns : NUMBER_MAX;
+	add_ns(&s->totals[nr - 1].ns, ns);
 	return 0;
+}
+
+/* "futex mutex in on_query" */
+static int set_label(struct speedscope *s, struct profile *profile, const Jankbpf__Block *block)
+{
+	if (profile->label)
+		return 0;
+	strbuf__reset(&s->name);
+	label__add_cause(&s->name, block->cause);
+	profile->label = s->name.failed ? NULL : strdup(strbuf__str(&s->name));
+	return profile->label ? 0 : -ENOMEM;
 }
 
 static int speedscope__record(struct report *report, const Jankbpf__Record *record)
@@ -188,6 +215,8 @@ static int speedscope__record(struct report *report, const Jankbpf__Record *reco
 		return 0;
 	res = make_room((void **)&s->by_number, &s->profile_cap, profile, sizeof(*s->by_number));
 	if (!res)
+		res = set_label(s, &s->by_number[profile - 1], block);
+	if (!res)
 		res = weights__of(block, &weights, &cnt);
 	if (res)
 		return res;
@@ -200,11 +229,6 @@ static int speedscope__record(struct report *report, const Jankbpf__Record *reco
 }
 
 /* --- the file */
-
-static uint64_t limited(uint64_t ns)
-{
-	return ns < NUMBER_MAX ? ns : NUMBER_MAX;
-}
 
 static int write_frames(struct speedscope *s, struct jsonw *w)
 {
@@ -256,12 +280,26 @@ static int write_samples(struct speedscope *s, struct jsonw *w, const struct pro
 		jsonw__array_end(w);
 		res = report_out__added(s->report.out);
 	}
+	if (profile->cut_ns) {
+		jsonw__array(w);
+		jsonw__u64(w, CUT_FRAME);
+		jsonw__array_end(w);
+	}
 	jsonw__array_end(w);
+	return res;
+}
+
+static int write_weights(struct speedscope *s, struct jsonw *w, const struct profile *profile)
+{
+	int res = 0;
+
 	jsonw__karray(w, "weights");
 	for (uint32_t nr = profile->first; !res && nr; nr = s->totals[nr - 1].next) {
-		jsonw__u64(w, limited(s->totals[nr - 1].ns));
+		jsonw__u64(w, s->totals[nr - 1].ns);
 		res = report_out__added(s->report.out);
 	}
+	if (profile->cut_ns)
+		jsonw__u64(w, profile->cut_ns);
 	jsonw__array_end(w);
 	return res;
 }
@@ -275,6 +313,7 @@ static int write_profile(struct speedscope *s, struct jsonw *w, uint32_t nr)
 
 	strbuf__reset(&s->name);
 	strbuf__add(&s->name, name, len);
+	strbuf__addf(&s->name, " %s", profile->label);
 	jsonw__object(w);
 	jsonw__kstr(w, "type", "sampled");
 	jsonw__kstr(w, "name", strbuf__str(&s->name));
@@ -282,8 +321,8 @@ static int write_profile(struct speedscope *s, struct jsonw *w, uint32_t nr)
 	jsonw__key(w, "startValue");
 	jsonw__u64(w, 0);
 	jsonw__key(w, "endValue");
-	jsonw__u64(w, limited(profile->ns));
-	res = write_samples(s, w, profile);
+	jsonw__u64(w, profile->ns);
+	res = write_samples(s, w, profile) ?: write_weights(s, w, profile);
 	jsonw__object_end(w);
 	return res;
 }
