@@ -97,11 +97,19 @@ int stream__read(FILE *file, struct strbuf *ret, size_t *ret_head)
 
 int stream__read_line(FILE *file, struct strbuf *ret)
 {
+	char chunk[4096]; /* its size divides STREAM_RECORD_MAX */
+	size_t n = 0;
 	int c = 0;
 
 	strbuf__reset(ret);
-	while (c != '\n' && ret->len < STREAM_RECORD_MAX && (c = getc_unlocked(file)) != EOF)
-		strbuf__addc(ret, (char)c);
+	while (c != '\n' && ret->len < STREAM_RECORD_MAX && (c = getc_unlocked(file)) != EOF) {
+		chunk[n++] = (char)c;
+		if (n == sizeof(chunk)) {
+			strbuf__add(ret, chunk, n);
+			n = 0;
+		}
+	}
+	strbuf__add(ret, chunk, n);
 	if (ret->failed)
 		return -ENOMEM;
 	if (c == '\n' || c == EOF)

@@ -344,8 +344,13 @@ int json__read_record(const char *text, size_t len, Jankbpf__Record **ret,
 	uint64_t failed = alloc__own_cnt();
 	json_error_t error;
 	json_t *json;
-	int res;
+	int res = json__read_own(text, len, ret);
 
+	if (res != -EBADMSG) {
+		if (!res)
+			*ret_unknown_cnt = 0;
+		return res;
+	}
 	json_set_alloc_funcs(malloc, free); /* base/alloc.h counts failures */
 	json = json_loadb(text, len, 0, &error);
 	if (alloc__own_cnt() != failed) { /* then values may be missing */

@@ -26,6 +26,12 @@ int json__read_record(const char *text, size_t len, Jankbpf__Record **ret,
 		      uint64_t *ret_unknown_cnt, struct err *err);
 
 /*
+ * json_own.c: the same for text in the form that json__add_record writes, and only for that:
+ * -EBADMSG says nothing about other JSON. For json__read_record.
+ */
+int json__read_own(const char *text, size_t len, Jankbpf__Record **ret);
+
+/*
  * --- Table of the record's fields: what JSON needs in addition to the descriptors of
  * schema/blockinfo.proto. schema/generate.py generates it from schema/fields.tbl. Rows of a message
  * are in the order of its descriptor's fields.

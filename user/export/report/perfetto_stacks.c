@@ -129,6 +129,11 @@ static uint64_t get_text(struct perfetto *p, struct perfetto_ids *ids, place_fn 
 	return iid;
 }
 
+static uint8_t digit(char c)
+{
+	return (uint8_t)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+}
+
 /* Build ids are raw bytes there. 0 for other texts than hexadecimal digits. */
 static uint64_t get_build_id(struct perfetto *p, const char *hex)
 {
@@ -139,7 +144,7 @@ static uint64_t get_build_id(struct perfetto *p, const char *hex)
 	    hex[2 * len])
 		return 0;
 	for (size_t i = 0; i < len; i++)
-		bytes[i] = (uint8_t)strtoul((char[]){ hex[2 * i], hex[2 * i + 1], 0 }, NULL, 16);
+		bytes[i] = (uint8_t)(digit(hex[2 * i]) << 4 | digit(hex[2 * i + 1]));
 	return get_bytes(p, &p->stacks.build_ids, place_build_id, bytes, len);
 }
 

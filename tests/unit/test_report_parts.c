@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What reports share: the division of a block's time, hangs, and tables of texts. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "export/report/report.h"
+#include "export/values.h"
+#include "tests/export_fixture.h"
+#include "tests/export_record.h"
+#include "tests/tap.h"
+
+/* --- weights */
+
+static uint64_t sum(const struct weight *weights, size_t cnt, uint32_t state)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		ns += state == JANK_STATE_CNT || weights[i].state == state ? weights[i].ns : 0;
+	return ns;
+}
+
+static void check_block(const char *name, struct block *block)
+{
+	const Jankbpf__Block *record = fixture__record(block)->block;
+	struct weight *weights;
+	size_t cnt;
+
+	if (!is_int(weights__of(record, &weights, &cnt), 0, "%s is divided", name))
+		return;
+	is_uint(sum(weights, cnt, JANK_STATE_CNT), record->duration_ns, "to the nanosecond");
+	for (uint32_t state = 0; state < JANK_STATE_CNT; state++)
+		if (sum(weights, cnt, state) != value__in_state(record->time, state))
+			ok(false, "%s: the sum of %s is the account's", name,
+			   value__state_word(state));
+	free(weights);
+}
+
+static void test_weights(void)
+{
+	for (size_t i = 0; i < FIXTURE_CNT; i++) {
+		struct block *block = fixtures[i].make();
+
+		check_block(fixtures[i].name, block);
+		block__free(block);
+	}
+}
+
+/* The wait for a CPU after a wake-up is no time of the lock. */
+static void test_late(void)
+{
+	struct block *block = fixture__lock();
+	struct weight *weights;
+	size_t cnt;
+
+	is_int(weights__of(fixture__record(block)->block, &weights, &cnt), 0, "a lock is divided");
+	is_uint(weights[0].ns, 1000 * FIXTURE_MS, "the span without the wait for a CPU");
+	is_uint(weights[0].state, JANK_STATE_FUTEX, "is of its state");
+	is_uint(weights[1].ns, 3 * FIXTURE_MS, "the wait for a CPU");
+	is_uint(weights[1].state, JANK_STATE_RUNNABLE, "is runnable");
+	ok(weights[0].sample == weights[1].sample && weights[1].cnt == 0, "and the same sample");
+	free(weights);
+	block__free(block);
+}
+
+/* A span that claims more than the account has, and a block without an account. */
+static void test_contradictions(void)
+{
+	struct block *block = fixture__lock();
+	struct weight *weights;
+	size_t cnt;
+
+	block->state_ns[JANK_STATE_FUTEX] = 5;
+	block->duration_ns = 46 * FIXTURE_MS + 4 * FIXTURE_MS + 5 + 200 * FIXTURE_MS + 7;
+	check_block("a span that is too long", block);
+	block__free(block);
+	block = fixture__lock();
+	{
+		Jankbpf__Block bare = *fixture__record(block)->block;
+
+		bare.time = NULL;
+		is_int(weights__of(&bare, &weights, &cnt), 0, "a block without an account");
+		is_uint(cnt, 0, "has no weight");
+		free(weights);
+	}
+	block__free(block);
+}
+
+/* --- hangs */
+
+struct counting {
+	struct report report;
+	unsigned blocks, hangs, summaries;
+};
+
+static int counting__init(struct report *report)
+{
+	return 0;
+}
+
+static int counting__record(struct report *report, const Jankbpf__Record *record)
+{
+	struct counting *c = (struct counting *)report;
+
+	c->blocks += record->type_case == JANKBPF__RECORD__TYPE_BLOCK;
+	c->hangs += record->type_case == JANKBPF__RECORD__TYPE_HANG;
+	c->summaries += record->type_case == JANKBPF__RECORD__TYPE_SUMMARY;
+	return 0;
+}
+
+static void counting__free(struct report *report)
+{
+}
+
+static const struct report_ops counting = {
+	.name = "counting",
+	.size = sizeof(struct counting),
+	.init = counting__init,
+	.record = counting__record,
+	.finish = counting__init,
+	.free = counting__free,
+};
+
+static void give(struct hangs *hangs, struct report *report, struct block *block)
+{
+	is_int(hangs__record(hangs, report, fixture__record(block)), 0, "a record is taken");
+	block__free(block);
+}
+
+static void test_hangs(void)
+{
+	struct report_out out = { .fd = -1 };
+	struct report *report = report__new(&counting, &out);
+	struct counting *c = (struct counting *)report;
+	struct hangs *hangs = hangs__new();
+	struct block *other = fixture__hang();
+
+	give(hangs, report, fixture__hang());
+	give(hangs, report, fixture__hang());
+	is_uint(c->blocks + c->hangs, 0, "a hang waits for its block");
+	give(hangs, report, fixture__hang_end());
+	is_uint(c->blocks, 1, "which is used");
+	free(other->id);
+	other->id = strdup("another");
+	give(hangs, report, other);
+	is_int(hangs__finish(hangs, report), 0, "the end");
+	is_uint(c->hangs, 1, "a hang without a block is used once");
+	is_uint(c->blocks, 1, "no block twice");
+	hangs__free(hangs);
+	report__free(report);
+}
+
+static void test_held_hang_is_freed(void)
+{
+	struct report_out out = { .fd = -1 };
+	struct report *report = report__new(&counting, &out);
+	struct hangs *hangs = hangs__new();
+
+	give(hangs, report, fixture__hang());
+	hangs__free(hangs);
+	report__free(report);
+}
+
+/* --- tables */
+
+static void test_intern(void)
+{
+	struct intern *table = intern__new();
+	char key[32];
+	bool is_new;
+	size_t len;
+
+	is_uint(intern__get(table, "a", 1, &is_new), 1, "the first key has number 1");
+	ok(is_new, "and is new");
+	is_uint(intern__get(table, "", 0, &is_new), 2, "an empty key has a number, too");
+	is_uint(intern__get(table, "a", 1, &is_new), 1, "a known key keeps its number");
+	ok(!is_new, "and is not new");
+	for (int i = 0; i < 100000; i++)
+		intern__get(table, key, (size_t)snprintf(key, sizeof(key), "key %d", i), &is_new);
+	is_uint(intern__cnt(table), 100002, "all have numbers");
+	is_uint(intern__get(table, "key 777", 7, &is_new), 780, "in order");
+	ok(!memcmp(intern__key(table, 780, &len), "key 777", 7) && len == 7,
+	   "a number has its key");
+	intern__reset(table);
+	is_uint(intern__get(table, "a", 1, &is_new), 1, "after a reset numbers begin again");
+	intern__free(table);
+}
+
+static void test_full(void)
+{
+	struct intern *table = intern__new();
+	size_t len = 1 << 20;
+	char *key = calloc(1, len);
+	uint32_t last = 1, cnt = 0;
+	bool is_new;
+
+	for (; last; cnt++) {
+		memcpy(key, &cnt, sizeof(cnt));
+		last = intern__get(table, key, len, &is_new);
+	}
+	ok(cnt > 20 && cnt <= 32, "a table holds 32 MiB: %u keys of 1 MiB", cnt - 1);
+	is_uint(intern__get(table, key, len, &is_new), 0, "a full table has no number");
+	memset(key, 0, len);
+	is_uint(intern__get(table, key, len, &is_new), 1, "but finds what it has");
+	free(key);
+	intern__free(table);
+}
+
+int main(void)
+{
+	test_weights();
+	test_late();
+	test_contradictions();
+	test_hangs();
+	test_held_hang_is_freed();
+	test_intern();
+	test_full();
+	return tap__done();
+}
