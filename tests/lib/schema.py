@@ -19,10 +19,10 @@ except ImportError:
     os.execv(SYSTEM, [SYSTEM, *sys.argv])
 
 
-def load():
+def load(proto="schema/journal.proto"):
     with tempfile.NamedTemporaryFile() as out:
         subprocess.run(["protoc", f"--proto_path={ROOT}", "--include_imports", f"--descriptor_set_out={out.name}",
-                        "schema/journal.proto"], check=True)
+                        proto], check=True)
         files = descriptor_pb2.FileDescriptorSet.FromString(out.read()).file
     pool = descriptor_pool.DescriptorPool()
     for file in files:
@@ -33,8 +33,12 @@ def load():
 POOL = load()
 
 
-def message(name):
-    descriptor = POOL.FindMessageTypeByName(f"jankbpf.{name}")
+def message_of(pool, name):
+    descriptor = pool.FindMessageTypeByName(name)
     if hasattr(message_factory, "GetMessageClass"):
         return message_factory.GetMessageClass(descriptor)
-    return message_factory.MessageFactory(POOL).GetPrototype(descriptor)
+    return message_factory.MessageFactory(pool).GetPrototype(descriptor)
+
+
+def message(name):
+    return message_of(POOL, f"jankbpf.{name}")
