@@ -139,7 +139,7 @@ static int write_report(struct reporting *r, struct err *err)
 	if (!res)
 		res = check_found(r, &in, err);
 	if (res && !r->failed)
-		return res;
+		return err->msg[0] ? res : err__set(err, -res, "cannot read: %s", strerror(-res));
 	if (!res)
 		res = hangs__finish(r->hangs, r->report);
 	if (!res)

@@ -3,6 +3,9 @@
  * Reports: the blocks of many records in one file that another tool reads. Each format is one
  * `struct report_ops`. A report gets every record once; it may come from a damaged or hostile file.
  * One thread.
+ *
+ * A new format: its file in this folder, a row of `formats` in user/cli/cmd_report.c, a word of
+ * --format in user/options, the table in docs/contract.md, and its reader in tests/lib/reports.py.
  */
 #ifndef JANK_EXPORT_REPORT_REPORT_H
 #define JANK_EXPORT_REPORT_REPORT_H
