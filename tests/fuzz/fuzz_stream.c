@@ -41,7 +41,7 @@ static const char *const words[] = {
 };
 
 static struct {
-	uint64_t lines, messages, refused;
+	uint64_t lines, own, messages, refused;
 	const char *broken;
 } run;
 
@@ -65,6 +65,33 @@ static void write_again(Jankbpf__Record *record)
 	jankbpf__record__free_unpacked(record, NULL);
 }
 
+/* What the quick reader accepts, the other reader accepts, too, with the same content. */
+static void compare_readers(const struct strbuf *line)
+{
+	struct strbuf blank = STRBUF_INIT, own = STRBUF_INIT, other = STRBUF_INIT;
+	Jankbpf__Record *record;
+	uint64_t unknown_cnt;
+
+	if (json__read_own(line->data, line->len, &record))
+		return;
+	run.own++;
+	json__add_record(&own, record);
+	jankbpf__record__free_unpacked(record, NULL);
+	strbuf__addc(&blank, ' '); /* which is not our form */
+	strbuf__add(&blank, line->data, line->len);
+	if (json__read_record(blank.data, blank.len, &record, &unknown_cnt, NULL)) {
+		run.broken = "a line that only the quick reader accepts";
+	} else {
+		json__add_record(&other, record);
+		jankbpf__record__free_unpacked(record, NULL);
+		if (unknown_cnt || strcmp(strbuf__str(&own), strbuf__str(&other)))
+			run.broken = "a line that the readers understand differently";
+	}
+	strbuf__free(&blank);
+	strbuf__free(&own);
+	strbuf__free(&other);
+}
+
 static void read_lines(FILE *file)
 {
 	struct strbuf line = STRBUF_INIT;
@@ -78,6 +105,7 @@ static void read_lines(FILE *file)
 			continue;
 		}
 		run.lines++;
+		compare_readers(&line);
 		write_again(record);
 	}
 	strbuf__free(&line);
@@ -150,6 +178,7 @@ int main(void)
 		use(c);
 	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
 	   run.broken ?: "all promises hold");
+	ok(run.own, "%llu lines of our own form", (unsigned long long)run.own);
 	ok(run.lines && run.messages && run.refused, "%llu lines, %llu messages, %llu refused",
 	   (unsigned long long)run.lines, (unsigned long long)run.messages,
 	   (unsigned long long)run.refused);
