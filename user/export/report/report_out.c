@@ -48,23 +48,45 @@ static int check_old(const struct report_file *file, struct err *err)
 			file->path);
 }
 
-static int open_temporary(struct report_file *file, struct err *err)
+/* Takes a free temporary name: for a new file, or for the open file without a name. */
+static int take_name(struct report_file *file)
 {
-	uid_t sudo;
+	char self[32];
 
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", file->out.fd);
 	for (int i = 0; i < NAME_ATTEMPTS; i++) {
+		int res;
+
 		snprintf(file->temporary, sizeof(file->temporary), ".jankbpf-report-%d-%d.tmp",
 			 (int)getpid(), i);
-		file->out.fd = openat(file->dirfd, file->temporary,
-				      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-		if (file->out.fd >= 0 || errno != EEXIST)
+		if (file->out.fd >= 0)
+			res = linkat(AT_FDCWD, self, file->dirfd, file->temporary,
+				     AT_SYMLINK_FOLLOW);
+		else
+			res = file->out.fd =
+				openat(file->dirfd, file->temporary,
+				       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (res >= 0)
+			return 0;
+		if (errno != EEXIST)
 			break;
 	}
-	if (file->out.fd < 0) {
-		file->temporary[0] = '\0';
-		return err__set(err, errno, "'%s': cannot create a file in its directory: %s",
-				file->path, strerror(errno));
-	}
+	file->temporary[0] = '\0';
+	return -errno;
+}
+
+/* A file without a name leaves nothing behind if the process is killed; not all file systems can. */
+static int open_temporary(struct report_file *file, struct err *err)
+{
+	int res = 0;
+	uid_t sudo;
+
+	file->out.fd = openat(file->dirfd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	if (file->out.fd < 0)
+		res = take_name(file);
+	if (res)
+		return err__set(err, -res, "'%s': cannot create a file in its directory: %s",
+				file->path, strerror(-res));
 	if (user_account__is_sudo(&sudo) && fchown(file->out.fd, sudo, (gid_t)-1))
 		return err__set(err, errno, "'%s': cannot give it to the user of sudo: %s",
 				file->path, strerror(errno));
@@ -101,6 +123,8 @@ int report_file__commit(struct report_file *file, struct err *err)
 
 	if (!file->path)
 		return res ? err__set(err, -res, "cannot write to stdout: %s", strerror(-res)) : 0;
+	if (!res && !file->temporary[0])
+		res = take_name(file);
 	if (!res)
 		res = close_out(file);
 	if (!res && renameat(file->dirfd, file->temporary, file->dirfd, file->name))
