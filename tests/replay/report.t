@@ -132,10 +132,12 @@ class Check:
         blocks = reports.dispatches(replay.records(outputs.read("threads", outputs.RECORDS)))
         signature = blocks[0]["cause"]["signature"]
         names = {each["name"].split()[0] for each in json.loads(
-            self.report("--format", "speedscope", "--sig", signature.upper(), path).stdout)["profiles"]}
+            self.report("--format", "speedscope", "--sig", signature, path).stdout)["profiles"]}
         self.tap.check(names == {signature}, "--sig leaves one fault", names)
+        short = self.report("--sig", signature[:9], path).stdout
+        self.tap.check(short == self.report("--sig", signature, path).stdout, "by its first digits, too")
         run = self.report("--sig", "123", path)
-        self.tap.check(run.returncode == 1 and not run.stdout and "none of" in run.stderr and "0123" in run.stderr,
+        self.tap.check(run.returncode == 1 and not run.stdout and "none of" in run.stderr and "123" in run.stderr,
                        "an unknown signature is an error", run.returncode, run.stderr)
         starts = sorted(block["start"] for block in blocks)
         trace = reports.trace(self.report("--format", "perfetto", "--since", starts[-1], path).stdout)

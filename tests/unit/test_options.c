@@ -125,8 +125,6 @@ static const struct good goods[] = {
 	{ "report --format pprof f", U32(format), FORMAT_PPROF },
 	{ "--format=perfetto report f", U32(format), FORMAT_PERFETTO },
 	{ "report f --format speedscope -o g", U32(format), FORMAT_SPEEDSCOPE },
-	{ "report f --sig 00aB", U64(signature), 0xab },
-	{ "report f --sig 0", U8(signature_given), true },
 	{ "report f --since 2026-05-04T10:20:30Z", U64(since_ns), 1777890030 * NS_PER_SEC },
 	{ "report f --since 2026-05-04T12:20:30+02:00", U64(since_ns), 1777890030 * NS_PER_SEC },
 	{ "report f --since 2026-05-04T10:20:30.25Z", U64(since_ns),
