@@ -39,7 +39,7 @@ static int run(const struct options *opts, struct err *err)
 		options__print_version();
 		return JANK_EXIT_OK;
 	case CMD_HELP:
-		options__print_help();
+		options__print_help(opts->topic);
 		return JANK_EXIT_OK;
 	}
 	return JANK_EXIT_USAGE;

@@ -7,11 +7,14 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "options/command_table.h"
 #include "options/options_table.h"
 
 struct parse {
@@ -22,13 +25,30 @@ struct parse {
 	bool named;	/* a command word was seen */
 	bool done;	/* --help and the like: ignore the rest */
 	uint64_t given; /* bit per row of the table */
+	char meant[64]; /* what a mistyped word probably means; "": not known */
 };
 
-static const char *const command_words[] = {
-	[CMD_TRACE] = "trace",	 [CMD_REPLAY] = "replay",	[CMD_LOOPS] = "loops",
-	[CMD_DOCTOR] = "doctor", [CMD_SYMBOLIZE] = "symbolize",
-};
-#define WORD_CNT (sizeof(command_words) / sizeof(*command_words))
+/* Keeps the nearest word, if any, for the next refuse. */
+static void set_meant(struct parse *p, const char *before, const struct nearest *near)
+{
+	p->meant[0] = '\0';
+	if (near->best)
+		snprintf(p->meant, sizeof(p->meant), "%s%.*s", before, (int)near->best_len,
+			 near->best);
+}
+
+/* Adds where to read on: after a command its own help. */
+static void add_advice(const struct parse *p, struct strbuf *sb)
+{
+	if (p->meant[0])
+		strbuf__addf(sb, "; did you mean '%s'? See", p->meant);
+	else
+		strbuf__adds(sb, "; see");
+	if (p->named && p->opts->command != CMD_HELP)
+		strbuf__addf(sb, " jankbpf %s --help", command__row(p->opts->command)->name);
+	else
+		strbuf__adds(sb, " jankbpf --help");
+}
 
 static int __attribute__((format(printf, 2, 3))) refuse(struct parse *p, const char *fmt, ...)
 {
@@ -38,9 +58,9 @@ static int __attribute__((format(printf, 2, 3))) refuse(struct parse *p, const c
 	va_start(ap, fmt);
 	strbuf__vaddf(&sb, fmt, ap);
 	va_end(ap);
+	add_advice(p, &sb);
 	text__add_clean(&clean, strbuf__str(&sb));
-	p->code = err__set_exit(p->err, JANK_EXIT_USAGE, EINVAL, "%s; see jankbpf --help",
-				strbuf__str(&clean));
+	p->code = err__set_exit(p->err, JANK_EXIT_USAGE, EINVAL, "%s", strbuf__str(&clean));
 	strbuf__free(&sb);
 	strbuf__free(&clean);
 	return p->code;
@@ -51,29 +71,71 @@ static int __attribute__((format(printf, 2, 3))) refuse(struct parse *p, const c
 static int set_option(struct parse *p, const struct option_row *row, const char *arg)
 {
 	p->given |= 1ull << (row - option_rows);
+	if (row->set == option__set_command && p->named)
+		p->opts->topic = command__row(p->opts->command)->name;
 	p->code = row->set(p->opts, row, arg, p->err);
 	p->done = row->set == option__set_command;
 	return p->code;
 }
 
-static int find_command(const char *word)
+/* The command of the word; NULL, with what it probably means, if there is none. */
+static const struct command_row *find_command(struct parse *p, const char *word)
 {
-	for (size_t i = 0; i < WORD_CNT; i++)
-		if (!strcmp(word, command_words[i]))
-			return i;
-	return -ENOENT;
+	const struct command_row *row = command__named(word);
+	struct nearest near;
+
+	if (row)
+		return row;
+	nearest__init(&near, word, strlen(word));
+	for (size_t i = 0; i < command_row_cnt; i++)
+		nearest__offer(&near, command_rows[i].name, strlen(command_rows[i].name));
+	set_meant(p, "", &near);
+	return NULL;
+}
+
+/* A word that could be a process id? */
+static bool is_number(const char *word)
+{
+	return *word && strspn(word, "0123456789") == strlen(word);
+}
+
+static int refuse_word(struct parse *p, const char *word)
+{
+	if (p->meant[0])
+		return refuse(p, "'%.60s' is no command of jankbpf", word);
+	if (is_number(word))
+		return refuse(p,
+			      "'%.60s' is no command of jankbpf; to trace that process, put -p "
+			      "before it",
+			      word);
+	return refuse(
+		p,
+		"'%.60s' is no command of jankbpf; to start and trace a program, put -- before it",
+		word);
+}
+
+static int set_topic(struct parse *p, const char *word)
+{
+	const struct command_row *row = find_command(p, word);
+
+	if (!row)
+		return refuse(p, "'%.60s' is no command of jankbpf", word);
+	p->opts->topic = row->name;
+	return 0;
 }
 
 /* A word that is not an option: the command or its argument. */
 static int add_word(struct parse *p, const char *word)
 {
-	int command = p->named ? -ENOENT : find_command(word);
+	const struct command_row *row = p->named ? NULL : find_command(p, word);
 
-	if (command >= 0) {
+	if (row) {
 		p->named = true;
-		p->opts->command = command;
+		p->opts->command = row->command;
 		return 0;
 	}
+	if (p->opts->command == CMD_HELP && !p->opts->topic)
+		return set_topic(p, word);
 	if (p->opts->command == CMD_REPLAY && !p->opts->journal) {
 		p->opts->journal = word;
 		return 0;
@@ -84,11 +146,8 @@ static int add_word(struct parse *p, const char *word)
 	}
 	if (p->opts->command != CMD_TRACE)
 		return refuse(p, "'%.60s' is one word too many after %s", word,
-			      command_words[p->opts->command]);
-	return refuse(
-		p,
-		"'%.60s' is no command of jankbpf; to start and trace a program, put -- before it",
-		word);
+			      command__row(p->opts->command)->name);
+	return refuse_word(p, word);
 }
 
 static const struct option_row *find_key(int key)
@@ -131,12 +190,30 @@ static error_t on_key(int key, char *arg, struct argp_state *state)
 
 /* --- explain what argp refuses: argp only returns where it stopped */
 
+/* Keeps the long option that is nearest to the word, among those of a command that is known. */
+static void guess_long(struct parse *p, const char *word, size_t len)
+{
+	struct nearest near;
+
+	nearest__init(&near, word, len);
+	for (size_t i = 0; i < option_row_cnt; i++)
+		if (option_rows[i].name &&
+		    (!p->named || option_rows[i].commands & (1u << p->opts->command)))
+			nearest__offer(&near, option_rows[i].name, strlen(option_rows[i].name));
+	set_meant(p, "--", &near);
+}
+
+/* "-json" may be meant as --json. */
 static void explain_short(struct parse *p, const char *letters)
 {
+	const char *word = letters;
+
 	for (; *letters; letters++) {
 		const struct option_row *row = find_key((unsigned char)*letters);
 
 		if (!row) {
+			if (strlen(word) > 2)
+				guess_long(p, word, strcspn(word, "="));
 			refuse(p, "unknown option '-%c'", *letters);
 			return;
 		}
@@ -175,9 +252,10 @@ static void explain_long(struct parse *p, const char *name)
 	const struct option_row *row = NULL;
 	int cnt = match_long(name, len, &names, &row), shown = len > 60 ? 60 : (int)len;
 
-	if (!cnt)
+	if (!cnt) {
+		guess_long(p, name, len);
 		refuse(p, "unknown option '--%.*s'", shown, name);
-	else if (cnt > 1)
+	} else if (cnt > 1)
 		refuse(p, "'--%.*s' may be %s", shown, name, strbuf__str(&names));
 	else if (row->arg)
 		refuse(p, "--%s needs its %s", row->name, row->arg);
@@ -212,7 +290,7 @@ static int check_rows(struct parse *p)
 		if ((p->given & (1ull << i)) &&
 		    !(option_rows[i].commands & (1u << p->opts->command)))
 			return refuse(p, "--%s does not go with %s", option_rows[i].name,
-				      command_words[p->opts->command]);
+				      command__row(p->opts->command)->name);
 	return 0;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Options of a run. One table drives the parser, --help and the option list of the man page. */
+/*
+ * Options of a run. Tables of options and commands drive the parser, --help, the man page and the
+ * completions.
+ */
 #ifndef JANK_OPTIONS_OPTIONS_H
 #define JANK_OPTIONS_OPTIONS_H
 
@@ -73,7 +76,8 @@ struct options {
 	size_t file_cnt;
 	const char **disabled; /* --disable-feature NAME, for tests (repeatable) */
 	size_t disabled_cnt;
-	int verbosity; /* -v minus -q */
+	int verbosity;	   /* -v minus -q */
+	const char *topic; /* of CMD_HELP: a command's name; NULL: all of them */
 };
 
 /*
@@ -83,8 +87,14 @@ struct options {
 int options__parse(int argc, char **argv, struct options *ret, struct err *err);
 void options__free(struct options *opts);
 
-void options__print_help(void);	   /* stdout */
-void options__print_version(void); /* stdout */
-void options__print_man(void);	   /* stdout: the OPTIONS section of the man page */
+/*
+ * Printers on stdout. The topic is a command's name, or NULL for all. The man page's parts are
+ * OPTIONS, SYNOPSIS and the list of commands.
+ */
+void options__print_help(const char *topic);
+void options__print_version(void);
+void options__print_man(void);
+void options__print_man_synopsis(void);
+void options__print_man_commands(void);
 
 #endif
