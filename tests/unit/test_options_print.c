@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include "files/file.h"
 #include "options/command_table.h"
+#include "options/completion.h"
 #include "options/options.h"
 #include "options/options_table.h"
 #include "tests/tap.h"
@@ -127,6 +128,16 @@ static void test_man(void)
 	free(man);
 }
 
+static void test_completions(void)
+{
+	for (size_t i = 0; i < option_row_cnt; i++)
+		if (option_rows[i].name && option_rows[i].arg)
+			ok(option__completes(&option_rows[i]) != COMPLETE_UNKNOWN,
+			   "completion.c knows the argument %s of --%s", option_rows[i].arg,
+			   option_rows[i].name);
+	ok(!options__print_completion("csh"), "no script for an unknown shell");
+}
+
 static void test_version(void)
 {
 	char *version = printed_by(options__print_version);
@@ -141,6 +152,7 @@ int main(void)
 	for (size_t i = 0; i < command_row_cnt; i++)
 		test_command_help(&command_rows[i]);
 	test_man();
+	test_completions();
 	test_version();
 	return tap__done();
 }

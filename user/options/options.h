@@ -23,6 +23,7 @@ enum command {
 	CMD_LOOPS,
 	CMD_DOCTOR,
 	CMD_SYMBOLIZE,
+	CMD_COMPLETION,
 	CMD_SCHEMA,
 	CMD_HELP,
 	CMD_VERSION
@@ -78,6 +79,7 @@ struct options {
 	size_t disabled_cnt;
 	int verbosity;	   /* -v minus -q */
 	const char *topic; /* of CMD_HELP: a command's name; NULL: all of them */
+	const char *shell; /* of CMD_COMPLETION: a word of completion_shells */
 };
 
 /*
@@ -93,6 +95,7 @@ void options__free(struct options *opts);
  */
 void options__print_help(const char *topic);
 void options__print_version(void);
+bool options__print_completion(const char *shell); /* false: the shell is not known */
 void options__print_man(void);
 void options__print_man_synopsis(void);
 void options__print_man_commands(void);
