@@ -144,7 +144,8 @@ static const struct bad bads[] = {
 	{ "-p 1 replay a", "--pid does not go with replay" },
 	{ "doctor x", "'x' is one word too many after doctor" },
 	{ "doctor -t 5", "--threshold does not go with doctor" },
-	{ "doctor --json", "--json does not go with doctor" },
+	{ "symbolize a --json", "--json does not go with symbolize" },
+	{ "doctor --format json", "--format does not go with doctor" },
 	{ "doctor -- true", "'true' is one word too many after doctor" },
 };
 

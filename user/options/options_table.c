@@ -199,8 +199,9 @@ const struct option_row option_rows[] = {
 		  "shows text instead, without -o it is refused there. text is for people; DIR "
 		  "holds "
 		  "JSON Lines then." },
-	{ SECTION_OUTPUT, KEY_JSON, "json", NULL, NULL, TRACE | REPLAY, option__set_json,
-	  .help = "the same as --format json" },
+	{ SECTION_OUTPUT, KEY_JSON, "json", NULL, NULL, TRACE | REPLAY | LOOPS | DOCTOR,
+	  option__set_json, .help = "JSON on stdout; of records the same as --format json",
+	  .more = "loops and doctor print one object (docs/contract.md)." },
 	{ SECTION_OUTPUT, KEY_EACH, "each", NULL, NULL, TRACE | REPLAY, option__set_flag, AT(each),
 	  .help = "text: every block in full, not only the first of its fault",
 	  .more = "Blocks of one fault have the same signature. Without it, the second and later "
