@@ -37,7 +37,7 @@ prints '$schema' --schema
 refused 'nothing to trace'
 refused "unknown option '--foo'; see jankbpf --help" --foo
 refused "unknown option '--thresold'; did you mean '--threshold'? See jankbpf --help" --thresold 5
-refused "unknown option '--tsp'; see jankbpf replay --help" replay --tsp 5 f
+refused "unknown option '--zzq'; see jankbpf replay --help" replay --zzq 5 f
 refused "'frobnicate' is no command" frobnicate
 refused "'repaly' is no command of jankbpf; did you mean 'replay'?" repaly x
 refused "--format 'jsn': give text, json or proto; did you mean 'json'?" --format jsn -p 1

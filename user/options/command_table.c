@@ -65,7 +65,7 @@ const struct command_row command_rows[] = {
 	  { "completion bash|zsh|fish" },
 	  .summary = "print a shell's completion script; make install installs them",
 	  .details = "Prints a script that completes commands, options and their arguments in a "
-		     "shell. `make install` has put it where bash, zsh and fish look for it.",
+		     "shell. `make install` puts it where bash, zsh and fish look for it.",
 	  .example = "source <(jankbpf completion bash)",
 	  .example_is = "completion in this bash only",
 	  .operand = OPERAND_SHELL },
