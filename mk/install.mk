@@ -4,6 +4,7 @@
 INSTALL ?= install
 SBINDIR ?= $(PREFIX)/sbin
 MANDIR  ?= $(PREFIX)/share/man
+DATADIR ?= $(PREFIX)/share
 
 install: program #:build into DESTDIR and PREFIX
 	$(call msg,INSTALL,$(DESTDIR)$(SBINDIR)/jankbpf)

@@ -114,6 +114,8 @@ static const struct good goods[] = {
 	{ "--help --foo -p 0", U32(command), CMD_HELP },
 	{ "-hZ", U32(command), CMD_HELP },
 	{ "doctor --help", U32(command), CMD_HELP },
+	{ "help", U32(command), CMD_HELP },
+	{ "help replay", U32(command), CMD_HELP },
 	{ "-V", U32(command), CMD_VERSION },
 	{ "replay --version", U32(command), CMD_VERSION },
 	{ "symbolize f", U32(command), CMD_SYMBOLIZE },
@@ -176,6 +178,28 @@ static void test_redact(void)
 	is_uint(opts.redact, 5, "a bit for each word");
 	is_str(opts.redact_key, "k", "--redact-key");
 	options__free(&opts);
+}
+
+static void test_topic(void)
+{
+	static const char *const lines[][2] = {
+		{ "-h", NULL },
+		{ "help", NULL },
+		{ "help loops", "loops" },
+		{ "replay -t 5 --help x", "replay" },
+		{ "trace -h", "trace" },
+		{ "-p 1 --help", NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		struct options opts;
+		struct err err;
+
+		is_int(fixture__parse(lines[i][0], &opts, &err), 0, "help: [%s] %s", lines[i][0],
+		       err.msg);
+		is_str(opts.topic, lines[i][1], "… about the command before it");
+		options__free(&opts);
+	}
 }
 
 static void test_words(void)
@@ -304,6 +328,7 @@ static void test_edges(void)
 int main(void)
 {
 	test_good();
+	test_topic();
 	test_words();
 	test_redact();
 	test_command();

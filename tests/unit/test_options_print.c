@@ -5,7 +5,10 @@
 
 #include "base/strbuf.h"
 #include "files/file.h"
+#include "options/command_table.h"
+#include "options/completion.h"
 #include "options/options.h"
+#include "options/options_table.h"
 #include "tests/tap.h"
 
 /* Runs fn with stdout in a file and returns what it wrote. */
@@ -53,9 +56,51 @@ static size_t longest_line(const char *text)
 	return longest;
 }
 
+static const char *topic;
+
+static void print_help(void)
+{
+	options__print_help(topic);
+}
+
+/* What help has for the option: "  -t, --threshold" or "      --json". */
+static bool has_option(const char *help, const struct option_row *row)
+{
+	struct strbuf sb = STRBUF_INIT;
+	bool found;
+
+	strbuf__addf(&sb, "%s--%s%s", OPTION_IS_SHORT(row) ? ", " : "      ", row->name,
+		     row->arg ? " " : "");
+	found = strstr(help, strbuf__str(&sb));
+	strbuf__free(&sb);
+	return found;
+}
+
+static void test_command_help(const struct command_row *row)
+{
+	size_t wrong = 0;
+	char *help;
+
+	topic = row->name;
+	help = printed_by(print_help);
+	topic = NULL;
+	for (size_t i = 0; i < option_row_cnt; i++) {
+		const struct option_row *option = &option_rows[i];
+
+		if (option->name &&
+		    has_option(help, option) != !!(option->commands & (1u << row->command)))
+			wrong++;
+	}
+	is_uint(wrong, 0, "help %s has its options, and only these", row->name);
+	has_str(help, row->usage[0], "… its usage");
+	has_str(help, row->example, "… its example");
+	ok(longest_line(help) <= 100, "… in 100 columns (%zu)", longest_line(help));
+	free(help);
+}
+
 static void test_help(void)
 {
-	char *help = printed_by(options__print_help);
+	char *help = printed_by(print_help);
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		has_str(help, names[i], "help describes %s", names[i]);
@@ -83,6 +128,16 @@ static void test_man(void)
 	free(man);
 }
 
+static void test_completions(void)
+{
+	for (size_t i = 0; i < option_row_cnt; i++)
+		if (option_rows[i].name && option_rows[i].arg)
+			ok(option__completes(&option_rows[i]) != COMPLETE_UNKNOWN,
+			   "completion.c knows the argument %s of --%s", option_rows[i].arg,
+			   option_rows[i].name);
+	ok(!options__print_completion("csh"), "no script for an unknown shell");
+}
+
 static void test_version(void)
 {
 	char *version = printed_by(options__print_version);
@@ -94,7 +149,10 @@ static void test_version(void)
 int main(void)
 {
 	test_help();
+	for (size_t i = 0; i < command_row_cnt; i++)
+		test_command_help(&command_rows[i]);
 	test_man();
+	test_completions();
 	test_version();
 	return tap__done();
 }

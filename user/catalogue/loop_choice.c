@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "files/proc.h"
@@ -34,18 +35,31 @@ static void add_name(struct strbuf *names, const char *name)
 	strbuf__addf(names, "%s%s", names->len ? ", " : "", name);
 }
 
+static void offer(struct strbuf *names, struct nearest *near, const char *name)
+{
+	add_name(names, name);
+	nearest__offer(near, name, strlen(name));
+}
+
 static int refuse(const struct catalogue *cat, const char *name, struct err *err)
 {
-	struct strbuf names = STRBUF_INIT, shown = STRBUF_INIT;
+	struct strbuf names = STRBUF_INIT, shown = STRBUF_INIT, meant = STRBUF_INIT;
+	struct nearest near;
 
 	text__add_clean(&shown, name);
+	nearest__init(&near, name, strlen(name));
 	for (size_t i = 0; i < WAIT_CNT; i++)
 		if (wait_keys[i])
-			add_name(&names, wait_keys[i]);
+			offer(&names, &near, wait_keys[i]);
 	for (size_t i = 0; i < catalogue__row_cnt(cat); i++)
-		add_name(&names, catalogue__row(cat, i)->name);
-	err__set_exit(err, JANK_EXIT_USAGE, EINVAL, "--loop '%.40s': there are %s",
-		      strbuf__str(&shown), strbuf__str(&names));
+		offer(&names, &near, catalogue__row(cat, i)->name);
+	/* Before the list: the message's end may be cut. */
+	if (near.best)
+		strbuf__addf(&meant, "did you mean '%s'? There", near.best);
+	err__set_exit(err, JANK_EXIT_USAGE, EINVAL, "--loop '%.40s': %s are %s",
+		      strbuf__str(&shown), near.best ? strbuf__str(&meant) : "there",
+		      strbuf__str(&names));
+	strbuf__free(&meant);
 	strbuf__free(&names);
 	strbuf__free(&shown);
 	return -EINVAL;

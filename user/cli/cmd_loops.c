@@ -2,6 +2,7 @@
 /* Prints the catalogue's rows. With a target, a session does the work. */
 #include "cli/commands.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,8 @@
 #include "base/clock.h"
 #include "base/strbuf.h"
 #include "catalogue/catalogue.h"
+#include "cli/kinds_json.h"
+#include "export/json/json.h"
 #include "session/session.h"
 
 #define NEVER_NS   (365 * 24 * 3600 * NS_PER_SEC) /* no dispatch exceeds this threshold */
@@ -81,6 +84,54 @@ static void print_more(const struct catalogue *cat, const struct catalogue_row *
 		printf("    from     %s:%u\n", row->file, row->line);
 }
 
+/* Calls fn for each row that -l names, or for all. */
+static void each_row(const struct catalogue *cat, const struct loop_choice *choice,
+		     void (*fn)(void *ctx, const struct catalogue *cat,
+				const struct catalogue_row *row),
+		     void *ctx)
+{
+	for (size_t i = 0; i < catalogue__row_cnt(cat); i++) {
+		const struct catalogue_row *row = catalogue__row(cat, i);
+
+		if (choice->any || loop_choice__takes(choice, row, 0))
+			fn(ctx, cat, row);
+	}
+}
+
+static void print_one(void *opts, const struct catalogue *cat, const struct catalogue_row *row)
+{
+	print_row(row);
+	if (((const struct options *)opts)->verbosity > 0)
+		print_more(cat, row);
+}
+
+static void add_one(void *w, const struct catalogue *cat, const struct catalogue_row *row)
+{
+	kinds_json__add(w, cat, row);
+}
+
+static int print_json(const struct catalogue *cat, const struct loop_choice *choice,
+		      struct err *err)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct jsonw w;
+	int res = 0;
+
+	jsonw__init(&w, &sb);
+	jsonw__object(&w);
+	jsonw__kstr(&w, "schema", "jankbpf-loops/1");
+	jsonw__karray(&w, "kinds");
+	each_row(cat, choice, add_one, &w);
+	jsonw__array_end(&w);
+	jsonw__object_end(&w);
+	if (sb.failed)
+		res = err__set(err, ENOMEM, "out of memory");
+	else
+		puts(strbuf__str(&sb));
+	strbuf__free(&sb);
+	return res;
+}
+
 static int list(const struct options *opts, struct err *err)
 {
 	struct loop_choice choice;
@@ -90,16 +141,11 @@ static int list(const struct options *opts, struct err *err)
 	if (res)
 		return err->exit;
 	res = loop_choice__init(&choice, cat, opts->loops, opts->loop_cnt, err);
-	if (!res)
+	if (!res && opts->format == FORMAT_JSON) {
+		res = print_json(cat, &choice, err);
+	} else if (!res) {
 		printf("%-16s %-16s %s\n", "LOOP", "WAITS IN", "WHAT IT IS");
-	for (size_t i = 0; !res && i < catalogue__row_cnt(cat); i++) {
-		const struct catalogue_row *row = catalogue__row(cat, i);
-
-		if (opts->loop_cnt && !loop_choice__takes(&choice, row, 0))
-			continue;
-		print_row(row);
-		if (opts->verbosity > 0)
-			print_more(cat, row);
+		each_row(cat, &choice, print_one, (void *)opts);
 	}
 	catalogue__close(cat);
 	return res ? err->exit : JANK_EXIT_OK;

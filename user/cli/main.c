@@ -40,8 +40,10 @@ static int run(const struct options *opts, struct err *err)
 	case CMD_VERSION:
 		options__print_version();
 		return JANK_EXIT_OK;
+	case CMD_COMPLETION:
+		return options__print_completion(opts->shell) ? JANK_EXIT_OK : JANK_EXIT_USAGE;
 	case CMD_HELP:
-		options__print_help();
+		options__print_help(opts->topic);
 		return JANK_EXIT_OK;
 	}
 	return JANK_EXIT_USAGE;
@@ -54,7 +56,8 @@ static int run(const struct options *opts, struct err *err)
  */
 static int check_stdout(enum command command, int status)
 {
-	bool printed = command == CMD_HELP || command == CMD_SCHEMA || command == CMD_VERSION;
+	bool printed = command == CMD_HELP || command == CMD_SCHEMA || command == CMD_VERSION ||
+		       command == CMD_COMPLETION;
 
 	if ((fflush(stdout) || (printed && ferror(stdout))) && errno != EPIPE && !status) {
 		log__error("cannot write to stdout: %s", strerror(errno));

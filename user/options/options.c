@@ -7,30 +7,41 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "options/command_table.h"
+#include "options/completion.h"
+#include "options/options_parse.h"
 #include "options/options_table.h"
 
-struct parse {
-	struct options *opts;
-	struct err *err;
-	int code;	/* our own error, with its message in err; 0: none */
-	int next;	/* index into argv of the first unparsed word */
-	bool named;	/* a command word was seen */
-	bool done;	/* --help and the like: ignore the rest */
-	uint64_t given; /* bit per row of the table */
-};
+/* Keeps the nearest word, if any, for the next refuse. */
+static void set_meant(struct parse *p, const char *before, const struct nearest *near)
+{
+	p->meant[0] = '\0';
+	if (near->best)
+		snprintf(p->meant, sizeof(p->meant), "%s%.*s", before, (int)near->best_len,
+			 near->best);
+}
 
-static const char *const command_words[] = {
-	[CMD_TRACE] = "trace",	 [CMD_REPLAY] = "replay",	[CMD_LOOPS] = "loops",
-	[CMD_DOCTOR] = "doctor", [CMD_SYMBOLIZE] = "symbolize", [CMD_REPORT] = "report",
-};
-#define WORD_CNT (sizeof(command_words) / sizeof(*command_words))
+/* Adds where to read on: after a command its own help. */
+static void add_advice(const struct parse *p, struct strbuf *sb)
+{
+	if (p->meant[0])
+		strbuf__addf(sb, "; did you mean '%s'? See", p->meant);
+	else
+		strbuf__adds(sb, "; see");
+	if (p->named && p->opts->command != CMD_HELP)
+		strbuf__addf(sb, " jankbpf %s --help", command__row(p->opts->command)->name);
+	else
+		strbuf__adds(sb, " jankbpf --help");
+}
 
-static int __attribute__((format(printf, 2, 3))) refuse(struct parse *p, const char *fmt, ...)
+int parse__refuse(struct parse *p, const char *fmt, ...)
 {
 	struct strbuf sb = STRBUF_INIT, clean = STRBUF_INIT;
 	va_list ap;
@@ -38,9 +49,9 @@ static int __attribute__((format(printf, 2, 3))) refuse(struct parse *p, const c
 	va_start(ap, fmt);
 	strbuf__vaddf(&sb, fmt, ap);
 	va_end(ap);
+	add_advice(p, &sb);
 	text__add_clean(&clean, strbuf__str(&sb));
-	p->code = err__set_exit(p->err, JANK_EXIT_USAGE, EINVAL, "%s; see jankbpf --help",
-				strbuf__str(&clean));
+	p->code = err__set_exit(p->err, JANK_EXIT_USAGE, EINVAL, "%s", strbuf__str(&clean));
 	strbuf__free(&sb);
 	strbuf__free(&clean);
 	return p->code;
@@ -51,29 +62,94 @@ static int __attribute__((format(printf, 2, 3))) refuse(struct parse *p, const c
 static int set_option(struct parse *p, const struct option_row *row, const char *arg)
 {
 	p->given |= 1ull << (row - option_rows);
+	if (row->set == option__set_command && p->named)
+		p->opts->topic = command__row(p->opts->command)->name;
 	p->code = row->set(p->opts, row, arg, p->err);
 	p->done = row->set == option__set_command;
 	return p->code;
 }
 
-static int find_command(const char *word)
+/* The command of the word; NULL, with what it probably means, if there is none. */
+static const struct command_row *find_command(struct parse *p, const char *word)
 {
-	for (size_t i = 0; i < WORD_CNT; i++)
-		if (!strcmp(word, command_words[i]))
-			return i;
-	return -ENOENT;
+	const struct command_row *row = command__named(word);
+	struct nearest near;
+
+	if (row)
+		return row;
+	nearest__init(&near, word, strlen(word));
+	for (size_t i = 0; i < command_row_cnt; i++)
+		nearest__offer(&near, command_rows[i].name, strlen(command_rows[i].name));
+	set_meant(p, "", &near);
+	return NULL;
+}
+
+/* A word that could be a process id? */
+static bool is_number(const char *word)
+{
+	return *word && strspn(word, "0123456789") == strlen(word);
+}
+
+static int refuse_word(struct parse *p, const char *word)
+{
+	if (p->meant[0])
+		return parse__refuse(p, "'%.60s' is no command of jankbpf", word);
+	if (is_number(word))
+		return parse__refuse(
+			p,
+			"'%.60s' is no command of jankbpf; to trace that process, put -p "
+			"before it",
+			word);
+	return parse__refuse(
+		p,
+		"'%.60s' is no command of jankbpf; to start and trace a program, put -- before it",
+		word);
+}
+
+static int set_topic(struct parse *p, const char *word)
+{
+	const struct command_row *row = find_command(p, word);
+
+	if (!row)
+		return parse__refuse(p, "'%.60s' is no command of jankbpf", word);
+	p->opts->topic = row->name;
+	return 0;
+}
+
+static int set_shell(struct parse *p, const char *word)
+{
+	struct nearest near;
+
+	nearest__init(&near, word, strlen(word));
+	for (const char *at = completion_shells; *at;) {
+		size_t len = strcspn(at, "|");
+
+		if (len == strlen(word) && !strncmp(at, word, len)) {
+			p->opts->shell = word;
+			return 0;
+		}
+		nearest__offer(&near, at, len);
+		at += len + (at[len] == '|');
+	}
+	set_meant(p, "", &near);
+	return parse__refuse(p, "'%.60s' is no shell that can be completed: give bash, zsh or fish",
+			     word);
 }
 
 /* A word that is not an option: the command or its argument. */
 static int add_word(struct parse *p, const char *word)
 {
-	int command = p->named ? -ENOENT : find_command(word);
+	const struct command_row *row = p->named ? NULL : find_command(p, word);
 
-	if (command >= 0) {
+	if (row) {
 		p->named = true;
-		p->opts->command = command;
+		p->opts->command = row->command;
 		return 0;
 	}
+	if (p->opts->command == CMD_HELP && !p->opts->topic)
+		return set_topic(p, word);
+	if (p->opts->command == CMD_COMPLETION && !p->opts->shell)
+		return set_shell(p, word);
 	if (p->opts->command == CMD_REPLAY && !p->opts->journal) {
 		p->opts->journal = word;
 		return 0;
@@ -83,12 +159,9 @@ static int add_word(struct parse *p, const char *word)
 		return p->code;
 	}
 	if (p->opts->command != CMD_TRACE)
-		return refuse(p, "'%.60s' is one word too many after %s", word,
-			      command_words[p->opts->command]);
-	return refuse(
-		p,
-		"'%.60s' is no command of jankbpf; to start and trace a program, put -- before it",
-		word);
+		return parse__refuse(p, "'%.60s' is one word too many after %s", word,
+				     command__row(p->opts->command)->name);
+	return refuse_word(p, word);
 }
 
 static const struct option_row *find_key(int key)
@@ -131,17 +204,35 @@ static error_t on_key(int key, char *arg, struct argp_state *state)
 
 /* --- explain what argp refuses: argp only returns where it stopped */
 
+/* Keeps the long option that is nearest to the word, among those of a command that is known. */
+static void guess_long(struct parse *p, const char *word, size_t len)
+{
+	struct nearest near;
+
+	nearest__init(&near, word, len);
+	for (size_t i = 0; i < option_row_cnt; i++)
+		if (option_rows[i].name &&
+		    (!p->named || option_rows[i].commands & (1u << p->opts->command)))
+			nearest__offer(&near, option_rows[i].name, strlen(option_rows[i].name));
+	set_meant(p, "--", &near);
+}
+
+/* "-json" may be meant as --json. */
 static void explain_short(struct parse *p, const char *letters)
 {
+	const char *word = letters;
+
 	for (; *letters; letters++) {
 		const struct option_row *row = find_key((unsigned char)*letters);
 
 		if (!row) {
-			refuse(p, "unknown option '-%c'", *letters);
+			if (strlen(word) > 2)
+				guess_long(p, word, strcspn(word, "="));
+			parse__refuse(p, "unknown option '-%c'", *letters);
 			return;
 		}
 		if (row->arg) {
-			refuse(p, "-%c needs its %s", *letters, row->arg);
+			parse__refuse(p, "-%c needs its %s", *letters, row->arg);
 			return;
 		}
 	}
@@ -175,14 +266,15 @@ static void explain_long(struct parse *p, const char *name)
 	const struct option_row *row = NULL;
 	int cnt = match_long(name, len, &names, &row), shown = len > 60 ? 60 : (int)len;
 
-	if (!cnt)
-		refuse(p, "unknown option '--%.*s'", shown, name);
-	else if (cnt > 1)
-		refuse(p, "'--%.*s' may be %s", shown, name, strbuf__str(&names));
+	if (!cnt) {
+		guess_long(p, name, len);
+		parse__refuse(p, "unknown option '--%.*s'", shown, name);
+	} else if (cnt > 1)
+		parse__refuse(p, "'--%.*s' may be %s", shown, name, strbuf__str(&names));
 	else if (row->arg)
-		refuse(p, "--%s needs its %s", row->name, row->arg);
+		parse__refuse(p, "--%s needs its %s", row->name, row->arg);
 	else
-		refuse(p, "--%s takes no argument", row->name);
+		parse__refuse(p, "--%s takes no argument", row->name);
 	strbuf__free(&names);
 }
 
@@ -192,122 +284,6 @@ static void explain(struct parse *p, const char *word)
 		explain_long(p, word + 2);
 	else
 		explain_short(p, word + 1);
-}
-
-/* --- checks of the whole command line */
-
-static bool is_given(const struct parse *p, const void *member)
-{
-	size_t offset = (const char *)member - (const char *)p->opts;
-
-	for (size_t i = 0; i < option_row_cnt; i++)
-		if ((p->given & (1ull << i)) && option_rows[i].offset == offset)
-			return true;
-	return false;
-}
-
-static int check_rows(struct parse *p)
-{
-	for (size_t i = 0; i < option_row_cnt; i++)
-		if ((p->given & (1ull << i)) &&
-		    !(option_rows[i].commands & (1u << p->opts->command)))
-			return refuse(p, "--%s does not go with %s", option_rows[i].name,
-				      command_words[p->opts->command]);
-	return 0;
-}
-
-/* Checks the targets (-p, COMMAND or -a), and that only -a is narrowed. */
-static int check_targets(struct parse *p)
-{
-	const struct filter *filter = &p->opts->filter;
-	const char *narrows = filter->glob_cnt	   ? "-c"
-			      : filter->uid_cnt	   ? "-u"
-			      : filter->cgroup_cnt ? "-g"
-						   : NULL;
-
-	if (p->opts->pid_cnt && p->opts->argv)
-		return refuse(p, "-p and a COMMAND after -- do not go together: give one of them");
-	if (filter->all && (p->opts->pid_cnt || p->opts->argv))
-		return refuse(p, "-a is every process: give it alone, without %s",
-			      p->opts->argv ? "a COMMAND" : "-p");
-	if (narrows && !filter->all)
-		return refuse(p, "%s narrows -a: give -a, too", narrows);
-	return 0;
-}
-
-static int check_trace(struct parse *p)
-{
-	struct options *opts = p->opts;
-	int code = check_targets(p);
-
-	if (code)
-		return code;
-	if (!opts->pid_cnt && !opts->argv && !opts->filter.all)
-		return refuse(p, "nothing to trace: give a process by -p PID, a program and its "
-				 "arguments after --, or -a for every process");
-	if (opts->as && !opts->argv)
-		return refuse(p, "--as is COMMAND's user: give the program and its arguments after "
-				 "--");
-	if (opts->follow && opts->no_follow)
-		return refuse(p, "-f and --no-follow do not go together: give one of them");
-	if (opts->follow && opts->filter.all)
-		return refuse(p, "-a traces all children already: give it without -f");
-	if (opts->follow && opts->backend == BACKEND_UPROBE)
-		return refuse(p, "-f: --backend uprobe sees only processes that it was given; give "
-				 "their numbers by -p, or leave out --backend");
-	if (opts->workers && opts->filter.all)
-		return refuse(
-			p, "--workers asks about each thread's callers, which is too much for all "
-			   "processes: give some with -p instead of -a");
-	opts->follow |= opts->argv && !opts->no_follow && opts->backend != BACKEND_UPROBE;
-	if (!is_given(p, &opts->hang_ns) && opts->hang_ns < opts->threshold_ns)
-		opts->hang_ns = opts->threshold_ns;
-	if (opts->hang_ns && opts->hang_ns < opts->threshold_ns)
-		return refuse(p, "--hang is shorter than --threshold: give a longer one, or 0 for "
-				 "none");
-	return 0;
-}
-
-/* Each command has its own formats; the words of all are one row. */
-static int check_format(struct parse *p)
-{
-	struct options *opts = p->opts;
-
-	if (opts->command == CMD_REPORT && !is_given(p, &opts->format))
-		opts->format = FORMAT_FOLDED;
-	if (opts->command == CMD_REPORT && opts->format < FORMAT_FOLDED)
-		return refuse(p, "report writes no such --format: give folded, pprof, perfetto or "
-				 "speedscope");
-	if (opts->command != CMD_REPORT && opts->format >= FORMAT_FOLDED)
-		return refuse(p, "this --format is one of `jankbpf report`: give text, json or "
-				 "proto");
-	if (opts->command == CMD_REPORT && !opts->file_cnt)
-		return refuse(p, "report needs the DIR of -o, or the FILE that --json, -o or "
-				 "--journal wrote, or - for stdin");
-	return 0;
-}
-
-static int check(struct parse *p)
-{
-	int code = check_rows(p) ?: check_format(p);
-
-	if (code)
-		return code;
-	p->opts->threshold_given = is_given(p, &p->opts->threshold_ns);
-	p->opts->fps_given = is_given(p, &p->opts->fps);
-	if (p->opts->redact_key && !p->opts->redact)
-		return refuse(p, "--redact-key is the key of --redact: say what to hash, such as "
-				 "--redact paths,peers,messages");
-	if (p->opts->command == CMD_TRACE)
-		return check_trace(p);
-	if (p->opts->command == CMD_LOOPS)
-		return check_targets(p);
-	if (p->opts->command == CMD_REPLAY && !p->opts->journal)
-		return refuse(p, "replay needs the FILE that --journal wrote");
-	if (p->opts->command == CMD_SYMBOLIZE && !p->opts->file_cnt)
-		return refuse(p,
-			      "symbolize needs the FILE that --json or -o wrote, or - for stdin");
-	return 0;
 }
 
 /* --- run */
@@ -339,7 +315,7 @@ static int run_argp(struct parse *p, int argc, char **argv)
 	free((void *)argp.options);
 	if (p->code || !code || p->done)
 		return p->code;
-	return refuse(p, "this command line cannot be understood");
+	return parse__refuse(p, "this command line cannot be understood");
 }
 
 int options__parse(int argc, char **argv, struct options *ret, struct err *err)
@@ -353,7 +329,7 @@ int options__parse(int argc, char **argv, struct options *ret, struct err *err)
 		goto out;
 	code = run_argp(&p, argc, argv);
 	if (!code && !p.done)
-		code = check(&p);
+		code = parse__check(&p);
 	if (code)
 		goto out;
 	*ret = opts;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Options of a run. One table drives the parser, --help and the option list of the man page. */
+/*
+ * Options of a run. Tables of options and commands drive the parser, --help, the man page and the
+ * completions.
+ */
 #ifndef JANK_OPTIONS_OPTIONS_H
 #define JANK_OPTIONS_OPTIONS_H
 
@@ -21,6 +24,7 @@ enum command {
 	CMD_DOCTOR,
 	CMD_SYMBOLIZE,
 	CMD_REPORT,
+	CMD_COMPLETION,
 	CMD_SCHEMA,
 	CMD_HELP,
 	CMD_VERSION
@@ -86,7 +90,9 @@ struct options {
 	struct sink *sink; /* replay: gets the records, in place of stdout; borrowed. NULL: none */
 	const char **disabled; /* --disable-feature NAME, for tests (repeatable) */
 	size_t disabled_cnt;
-	int verbosity; /* -v minus -q */
+	int verbosity;	   /* -v minus -q */
+	const char *topic; /* of CMD_HELP: a command's name; NULL: all of them */
+	const char *shell; /* of CMD_COMPLETION: a word of completion_shells */
 };
 
 /*
@@ -96,8 +102,15 @@ struct options {
 int options__parse(int argc, char **argv, struct options *ret, struct err *err);
 void options__free(struct options *opts);
 
-void options__print_help(void);	   /* stdout */
-void options__print_version(void); /* stdout */
-void options__print_man(void);	   /* stdout: the OPTIONS section of the man page */
+/*
+ * Printers on stdout. The topic is a command's name, or NULL for all. The man page's parts are
+ * OPTIONS, SYNOPSIS and the list of commands.
+ */
+void options__print_help(const char *topic);
+void options__print_version(void);
+bool options__print_completion(const char *shell); /* false: the shell is not known */
+void options__print_man(void);
+void options__print_man_synopsis(void);
+void options__print_man_commands(void);
 
 #endif

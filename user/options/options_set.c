@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/nearest.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "bpf/jank_abi.h"
@@ -166,6 +167,20 @@ static void add_words(struct strbuf *sb, const char *words)
 			strbuf__add(sb, words == last ? " or " : ", ", words == last ? 4 : 2);
 }
 
+/* "; did you mean 'WORD'?" with the nearest of words, if one is near */
+static void add_meant(struct strbuf *sb, const char *words, const char *word)
+{
+	struct nearest near;
+
+	nearest__init(&near, word, strlen(word));
+	for (size_t len; *words; words += len + (words[len] == '|')) {
+		len = strcspn(words, "|");
+		nearest__offer(&near, words, len);
+	}
+	if (near.best)
+		strbuf__addf(sb, "; did you mean '%.*s'?", (int)near.best_len, near.best);
+}
+
 /* Finds a word of the row's argument. Returns its index, or -EINVAL with a message. */
 static int find_word(const struct option_row *row, const char *word, struct err *err)
 {
@@ -176,6 +191,7 @@ static int find_word(const struct option_row *row, const char *word, struct err 
 		return nr;
 	text__add_clean(&shown, word);
 	add_words(&words, row->arg);
+	add_meant(&words, row->arg, word);
 	nr = err__set_exit(err, JANK_EXIT_USAGE, EINVAL, "--%s '%.60s': give %s", row->name,
 			   strbuf__str(&shown), strbuf__str(&words));
 	strbuf__free(&words);

@@ -2,11 +2,7 @@
 /* Table of the options: the only place for their names, ranges, defaults and texts. */
 #include "options/options_table.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/clock.h"
-#include "base/strbuf.h"
 #include "bpf/jank_abi.h"
 
 #define KIB 1024ull
@@ -22,7 +18,8 @@
 #define DOCTOR	  (1u << CMD_DOCTOR)
 #define SYMBOLIZE (1u << CMD_SYMBOLIZE)
 #define REPORT	  (1u << CMD_REPORT)
-#define ALWAYS	  (TRACE | REPLAY | LOOPS | DOCTOR | SYMBOLIZE | REPORT)
+#define RECORDS	  (TRACE | REPLAY | SYMBOLIZE)
+#define ALWAYS	  (~0u)
 #define PID_MAX	  (1 << 22) /* the kernel's own limit */
 
 #define AT(member) .offset = offsetof(struct options, member)
@@ -72,7 +69,7 @@ const struct section_info option_sections[SECTION_CNT] = {
 	[SECTION_STOP] = { "When to stop", "jankbpf -d 1m -n 10 -p 1234",
 			   "a minute, or ten blocks, whichever comes first" },
 	[SECTION_OUTPUT] = { "Where blocks go",
-			     "jankbpf --json -p 1234 | jq -r .cause.frame.function",
+			     "jankbpf --json -p 1234 | jq -r '.cause.frame.function // empty'",
 			     "the function to blame, one a line" },
 	[SECTION_OTHER] = { "Others", "jankbpf --schema > schema.json",
 			    "what a record looks like" },
@@ -206,8 +203,9 @@ const struct option_row option_rows[] = {
 		  "shows text instead, without -o it is refused there. text is for people; DIR "
 		  "holds "
 		  "JSON Lines then. The other four are those of report, by default folded." },
-	{ SECTION_OUTPUT, KEY_JSON, "json", NULL, NULL, TRACE | REPLAY, option__set_json,
-	  .help = "the same as --format json" },
+	{ SECTION_OUTPUT, KEY_JSON, "json", NULL, NULL, TRACE | REPLAY | LOOPS | DOCTOR,
+	  option__set_json, .help = "JSON on stdout; of records the same as --format json",
+	  .more = "loops and doctor print one object (docs/contract.md)." },
 	{ SECTION_OUTPUT, KEY_EACH, "each", NULL, NULL, TRACE | REPLAY, option__set_flag, AT(each),
 	  .help = "text: every block in full, not only the first of its fault",
 	  .more = "Blocks of one fault have the same signature. Without it, the second and later "
@@ -262,10 +260,10 @@ const struct option_row option_rows[] = {
 	  .value = 1, .help = "say more; twice: everything" },
 	{ SECTION_OTHER, 'q', "quiet", NULL, NULL, ALWAYS, option__set_verbosity, AT(verbosity),
 	  .value = -1, .help = "say less: records and errors only" },
-	{ SECTION_OTHER, KEY_SCHEMA, "schema", NULL, NULL, ALWAYS, option__set_command, AT(command),
-	  .value = CMD_SCHEMA, .help = "print the JSON Schema of the records" },
+	{ SECTION_OTHER, KEY_SCHEMA, "schema", NULL, NULL, RECORDS, option__set_command,
+	  AT(command), .value = CMD_SCHEMA, .help = "print the JSON Schema of the records" },
 	{ SECTION_OTHER, 'h', "help", NULL, NULL, ALWAYS, option__set_command, AT(command),
-	  .value = CMD_HELP, .help = "print this" },
+	  .value = CMD_HELP, .help = "print this; after a command, its own options" },
 	{ SECTION_OTHER, 'V', "version", NULL, NULL, ALWAYS, option__set_command, AT(command),
 	  .value = CMD_VERSION, .help = "print the version" },
 	{ SECTION_TEST, KEY_DISABLE_FEATURE, "disable-feature", "NAME", NULL,
@@ -274,203 +272,3 @@ const struct option_row option_rows[] = {
 };
 
 const size_t option_row_cnt = sizeof(option_rows) / sizeof(*option_rows);
-
-/* --- --help and the man page's OPTIONS section, both from the table */
-
-#define HELP_COLUMN 29
-
-static const char usage[] =
-	"Usage: jankbpf [trace] [OPTIONS] -p PID[,PID…]\n"
-	"       jankbpf [trace] [OPTIONS] -- COMMAND [ARG…]\n"
-	"       jankbpf [trace] [OPTIONS] -a\n"
-	"       jankbpf replay [OPTIONS] FILE\n"
-	"       jankbpf symbolize [--debug-dir DIR]… FILE…\n"
-	"       jankbpf report [-o FILE] [--format FORMAT] [--since TIME] [--sig HEX] DIR|FILE…\n"
-	"       jankbpf loops [-p PID | -a]\n"
-	"       jankbpf doctor\n"
-	"\n"
-	"Times each dispatch of a program's event loops and shows those that took too long: where "
-	"the\n"
-	"time went, with what stacks, and what the machine did meanwhile.\n"
-	"\n"
-	"  trace    the default: trace processes, or start one and trace it\n"
-	"  replay   judge a journal again, with another threshold or output; needs no privilege\n"
-	"  loops    the kinds of loop that are known, or the loops found in running processes\n"
-	"  symbolize\n"
-	"           name the frames of records by build id, from DIRs and /usr/lib/debug\n"
-	"  report   write the blocks of records or journals for another tool: flame graphs, traces\n"
-	"  doctor   what this kernel and this user can do, with remedies\n";
-
-static const char footer[] =
-	"\nTIME is a number with us, ms, s, m or h; a bare number has the unit named beside the "
-	"option.\n"
-	"replay takes those marked *. Exit status: 0 done, 1 failed, 2 wrong usage, 77 this kernel "
-	"or\n"
-	"user cannot; with -- COMMAND, COMMAND's own.\n";
-
-/* Counts characters, not bytes: "…" is one. */
-static size_t columns(const char *str)
-{
-	size_t n = 0;
-
-	for (; *str; str++)
-		n += (*str & 0xc0) != 0x80;
-	return n;
-}
-
-static void add_names(struct strbuf *sb, const struct option_row *row)
-{
-	if (!row->name) {
-		strbuf__addf(sb, "-- %s", row->arg);
-		return;
-	}
-	if (OPTION_IS_SHORT(row))
-		strbuf__addf(sb, "-%c, --%s", row->key, row->name);
-	else
-		strbuf__addf(sb, "    --%s", row->name);
-	if (row->arg)
-		strbuf__addf(sb, " %s", row->arg);
-}
-
-/* Unit of a bare number; NULL: the option takes no time. */
-static const char *bare_unit(const struct option_row *row)
-{
-	if (row->set == option__set_time)
-		return "ms";
-	return row->set == option__set_long_time ? "s" : NULL;
-}
-
-/* Adds " (in s; default 5s)": the unit of a bare number and the default, if any. */
-static void add_note(struct strbuf *sb, const struct option_row *row)
-{
-	const char *unit = bare_unit(row);
-
-	if (!unit && !row->def)
-		return;
-	strbuf__adds(sb, " (");
-	if (unit)
-		strbuf__addf(sb, "in %s", unit);
-	if (row->def)
-		strbuf__addf(sb, "%sdefault %s", unit ? "; " : "", row->def);
-	strbuf__adds(sb, ")");
-}
-
-static void print_row(const struct option_row *row)
-{
-	struct strbuf names = STRBUF_INIT; /* then the help text */
-	int pad;
-
-	add_names(&names, row);
-	pad = HELP_COLUMN - (int)columns(strbuf__str(&names));
-	printf(" %c%s",
-	       row->section < SECTION_OTHER && (row->commands & (1u << CMD_REPLAY)) ? '*' : ' ',
-	       strbuf__str(&names));
-	/* Names that are too long for the column get a line of their own. */
-	if (pad < 1)
-		printf("\n%*s", HELP_COLUMN + 2, "");
-	else
-		printf("%*s", pad, "");
-	strbuf__reset(&names);
-	strbuf__adds(&names, row->help);
-	add_note(&names, row);
-	puts(strbuf__str(&names));
-	strbuf__free(&names);
-}
-
-void options__print_help(void)
-{
-	fputs(usage, stdout);
-	for (int section = 0; section < SECTION_CNT; section++) {
-		printf("\n%s\n", option_sections[section].title);
-		for (size_t i = 0; i < option_row_cnt; i++)
-			if (option_rows[i].section == (enum section)section)
-				print_row(&option_rows[i]);
-		printf("    e.g. %s\n", option_sections[section].example);
-	}
-	fputs(footer, stdout);
-}
-
-void options__print_version(void)
-{
-	puts("jankbpf " JANK_VERSION);
-}
-
-/* --- the man page */
-
-/*
- * Prints text as roff: a minus sign that can be copied, "..." for "…", and no line that starts with
- * a request.
- */
-static void print_roff(const char *text)
-{
-	static const char dots[] = "…";
-
-	if (*text == '.' || *text == '\'')
-		fputs("\\&", stdout);
-	for (; *text; text++) {
-		if (*text == '-')
-			fputs("\\-", stdout);
-		else if (*text == '\\')
-			fputs("\\e", stdout);
-		else if (!strncmp(text, dots, strlen(dots))) {
-			fputs("...", stdout);
-			text += strlen(dots) - 1;
-		} else
-			putchar(*text);
-	}
-}
-
-static void print_man_names(const struct option_row *row)
-{
-	if (row->name && OPTION_IS_SHORT(row))
-		printf("\\fB\\-%c\\fR, ", row->key);
-	fputs("\\fB\\-\\-", stdout);
-	print_roff(row->name ? row->name : "");
-	fputs("\\fR", stdout);
-	if (row->arg) {
-		fputs(" \\fI", stdout);
-		print_roff(row->arg);
-		fputs("\\fR", stdout);
-	}
-}
-
-static void print_man_row(const struct option_row *row)
-{
-	struct strbuf text = STRBUF_INIT;
-
-	puts(".TP");
-	print_man_names(row);
-	putchar('\n');
-	strbuf__adds(&text, row->help);
-	add_note(&text, row);
-	print_roff(strbuf__str(&text));
-	strbuf__free(&text);
-	puts(".");
-	if (row->more) {
-		print_roff(row->more);
-		putchar('\n');
-	}
-	if (row->section < SECTION_OTHER && (row->commands & (1u << CMD_REPLAY)))
-		puts("Also with \\fBreplay\\fR.");
-}
-
-static void print_man_section(enum section section)
-{
-	const struct section_info *info = &option_sections[section];
-
-	printf(".SS %s\n", info->title);
-	for (size_t i = 0; i < option_row_cnt; i++)
-		if (option_rows[i].section == section)
-			print_man_row(&option_rows[i]);
-	fputs(".PP\nExample, ", stdout);
-	print_roff(info->example_is);
-	fputs(":\n.PP\n.RS 4\n\\fB", stdout);
-	print_roff(info->example);
-	fputs("\\fR\n.RE\n", stdout);
-}
-
-void options__print_man(void)
-{
-	for (int section = 0; section < SECTION_CNT; section++)
-		print_man_section(section);
-}

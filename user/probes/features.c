@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/nearest.h"
 #include "base/strbuf.h"
 #include "probes/btf.h"
 
@@ -77,13 +78,23 @@ static int find(const char *name)
 static int unknown_name(const char *name, struct err *err)
 {
 	struct strbuf names = STRBUF_INIT;
+	struct nearest near;
 	int ret;
 
-	for (int i = 0; i < FEATURE_CNT; i++)
+	nearest__init(&near, name, strlen(name));
+	for (int i = 0; i < FEATURE_CNT; i++) {
 		strbuf__addf(&names, "%s%s", i ? ", " : "", infos[i].name);
-	ret = err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
-			    "--disable-feature '%.40s': no such feature; known are %s", name,
-			    strbuf__str(&names));
+		nearest__offer(&near, infos[i].name, strlen(infos[i].name));
+	}
+	if (near.best)
+		ret = err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
+				    "--disable-feature '%.40s': no such feature; did you mean "
+				    "'%s'? Known are %s",
+				    name, near.best, strbuf__str(&names));
+	else
+		ret = err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
+				    "--disable-feature '%.40s': no such feature; known are %s",
+				    name, strbuf__str(&names));
 	strbuf__free(&names);
 	return ret;
 }

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Table of the commands: the only place for their names, usage and texts. */
+#include "options/command_table.h"
+
+#include <string.h>
+
+const struct command_row command_rows[] = {
+	{ CMD_TRACE,
+	  "trace",
+	  { "[trace] [OPTIONS] -p PID[,PID…]", "[trace] [OPTIONS] -- COMMAND [ARG…]",
+	    "[trace] [OPTIONS] -a" },
+	  .summary = "the default: trace processes, or start one and trace it",
+	  .details = "Times each dispatch of the event loops of running processes, of a program "
+		     "that it starts, or of every process, and reports those that took too long. "
+		     "It ends with the last of the processes of -p, by -d, -n, Ctrl-C or SIGTERM; "
+		     "then a summary closes the run.",
+	  .more = "COMMAND is traced from its first instruction. With -a every process is traced, "
+		  "including later ones, as soon as one of its threads waits in a loop; -c, -u and "
+		  "-g narrow that in the kernel, so that excluded processes cost next to nothing.",
+	  .example = "jankbpf trace -t 25ms -n 10 -p $(pgrep -n -x redis-server)",
+	  .example_is = "ten blocks of the newest redis-server" },
+	{ CMD_REPLAY,
+	  "replay",
+	  { "replay [OPTIONS] FILE" },
+	  .summary = "judge a journal again, with another threshold or output; needs no privilege",
+	  .details = "Judges a journal, made by --journal, again: with a higher threshold, to "
+		     "another output. With --debug-dir, frames that have only module, build id "
+		     "and file offset get names as by symbolize, and the verdict uses them.",
+	  .example = "jankbpf replay -t 50ms --json run.jnl",
+	  .example_is = "the blocks of more than 50 ms in a journal, as JSON",
+	  .operand = OPERAND_FILES },
+	{ CMD_LOOPS,
+	  "loops",
+	  { "loops [OPTIONS] [-p PID | -a]" },
+	  .summary = "the kinds of loop that are known, or the loops found in running processes",
+	  .details = "Lists the known kinds of loop; with -v, also their libraries and functions. "
+		     "With -p or -a it watches for a second, or for the time of -d, and lists "
+		     "each loop that it found in these processes, the evidence, and what can be "
+		     "read of its messages.",
+	  .example = "jankbpf loops -v -l redis",
+	  .example_is = "how a loop of redis is recognised, and which functions are probed" },
+	{ CMD_SYMBOLIZE,
+	  "symbolize",
+	  { "symbolize [--debug-dir DIR]… FILE…" },
+	  .summary = "name the frames of records by build id, from DIRs and /usr/lib/debug",
+	  .details = "Writes the records of each FILE (what --json or -o wrote; - is standard "
+		     "input) to standard output again, with names for frames that have only "
+		     "module, build id and file offset, as on a stripped device. Programs, "
+		     "libraries and debug files are found by build id.",
+	  .more = "A record's signature stays as it was recorded. Needs no privilege.",
+	  .example = "jankbpf symbolize --debug-dir symbols blocks.jsonl > named.jsonl",
+	  .example_is = "names from the files below symbols",
+	  .operand = OPERAND_FILES },
+	{ CMD_REPORT,
+	  "report",
+	  { "report [-o FILE] [--format FORMAT] [--since TIME] [--sig HEX] DIR|FILE…" },
+	  .summary = "write the blocks of records or journals for another tool",
+	  .details = "Writes the blocks of each DIR of -o, of each FILE of records (- is standard "
+		     "input) and of each journal as one report: folded stacks for flame graphs, a "
+		     "profile for pprof, a trace for Perfetto, or a file for speedscope. Needs no "
+		     "privilege.",
+	  .example = "jankbpf report --format perfetto -o trace.pftrace blocks",
+	  .example_is = "the blocks of the directory blocks as a trace for Perfetto",
+	  .operand = OPERAND_FILES },
+	{ CMD_DOCTOR,
+	  "doctor",
+	  { "doctor [OPTIONS]" },
+	  .summary = "what this kernel and this user can do, with remedies",
+	  .details = "Reports what this kernel and this user can do: a line for each thing that "
+		     "tracing depends on, with the consequence if it is missing, and the remedy. "
+		     "The exit status is 0 if tracing is possible, else 77.",
+	  .example = "jankbpf doctor",
+	  .example_is = "what is ok, degraded or missing here" },
+	{ CMD_COMPLETION,
+	  "completion",
+	  { "completion bash|zsh|fish" },
+	  .summary = "print a shell's completion script; make install installs them",
+	  .details = "Prints a script that completes commands, options and their arguments in a "
+		     "shell. `make install` puts it where bash, zsh and fish look for it.",
+	  .example = "source <(jankbpf completion bash)",
+	  .example_is = "completion in this bash only",
+	  .operand = OPERAND_SHELL },
+	{ CMD_HELP,
+	  "help",
+	  { "help [COMMAND]" },
+	  .summary = "the options of a command; without one, all of them",
+	  .details = "Prints the usage of a command, its options and an example. The same as "
+		     "--help after the command.",
+	  .example = "jankbpf help replay",
+	  .example_is = "the options of replay",
+	  .operand = OPERAND_COMMAND },
+};
+
+const size_t command_row_cnt = sizeof(command_rows) / sizeof(*command_rows);
+
+const struct command_row *command__named(const char *name)
+{
+	for (size_t i = 0; i < command_row_cnt; i++)
+		if (!strcmp(command_rows[i].name, name))
+			return &command_rows[i];
+	return NULL;
+}
+
+const struct command_row *command__row(enum command command)
+{
+	for (size_t i = 0; i < command_row_cnt; i++)
+		if (command_rows[i].command == command)
+			return &command_rows[i];
+	return NULL;
+}

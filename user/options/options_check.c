@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Checks of a whole command line: options that exclude, need or imply each other. */
+#include "options/command_table.h"
+#include "options/options_parse.h"
+#include "options/options_table.h"
+
+static bool is_given(const struct parse *p, const void *member)
+{
+	size_t offset = (const char *)member - (const char *)p->opts;
+
+	for (size_t i = 0; i < option_row_cnt; i++)
+		if ((p->given & (1ull << i)) && option_rows[i].offset == offset)
+			return true;
+	return false;
+}
+
+static int check_rows(struct parse *p)
+{
+	for (size_t i = 0; i < option_row_cnt; i++)
+		if ((p->given & (1ull << i)) &&
+		    !(option_rows[i].commands & (1u << p->opts->command)))
+			return parse__refuse(p, "--%s does not go with %s", option_rows[i].name,
+					     command__row(p->opts->command)->name);
+	return 0;
+}
+
+/* Checks the targets (-p, COMMAND or -a), and that only -a is narrowed. */
+static int check_targets(struct parse *p)
+{
+	const struct filter *filter = &p->opts->filter;
+	const char *narrows = filter->glob_cnt	   ? "-c"
+			      : filter->uid_cnt	   ? "-u"
+			      : filter->cgroup_cnt ? "-g"
+						   : NULL;
+
+	if (p->opts->pid_cnt && p->opts->argv)
+		return parse__refuse(
+			p, "-p and a COMMAND after -- do not go together: give one of them");
+	if (filter->all && (p->opts->pid_cnt || p->opts->argv))
+		return parse__refuse(p, "-a is every process: give it alone, without %s",
+				     p->opts->argv ? "a COMMAND" : "-p");
+	if (narrows && !filter->all)
+		return parse__refuse(p, "%s narrows -a: give -a, too", narrows);
+	return 0;
+}
+
+static int check_trace(struct parse *p)
+{
+	struct options *opts = p->opts;
+	int code = check_targets(p);
+
+	if (code)
+		return code;
+	if (!opts->pid_cnt && !opts->argv && !opts->filter.all)
+		return parse__refuse(
+			p, "nothing to trace: give a process by -p PID, a program and its "
+			   "arguments after --, or -a for every process");
+	if (opts->as && !opts->argv)
+		return parse__refuse(
+			p, "--as is COMMAND's user: give the program and its arguments after "
+			   "--");
+	if (opts->follow && opts->no_follow)
+		return parse__refuse(p, "-f and --no-follow do not go together: give one of them");
+	if (opts->follow && opts->filter.all)
+		return parse__refuse(p, "-a traces all children already: give it without -f");
+	if (opts->follow && opts->backend == BACKEND_UPROBE)
+		return parse__refuse(
+			p, "-f: --backend uprobe sees only processes that it was given; give "
+			   "their numbers by -p, or leave out --backend");
+	if (opts->workers && opts->filter.all)
+		return parse__refuse(
+			p, "--workers asks about each thread's callers, which is too much for all "
+			   "processes: give some with -p instead of -a");
+	opts->follow |= opts->argv && !opts->no_follow && opts->backend != BACKEND_UPROBE;
+	if (!is_given(p, &opts->hang_ns) && opts->hang_ns < opts->threshold_ns)
+		opts->hang_ns = opts->threshold_ns;
+	if (opts->hang_ns && opts->hang_ns < opts->threshold_ns)
+		return parse__refuse(
+			p, "--hang is shorter than --threshold: give a longer one, or 0 for "
+			   "none");
+	return 0;
+}
+
+/* Each command has its own formats; the words of all are one row. */
+static int check_format(struct parse *p)
+{
+	struct options *opts = p->opts;
+
+	if (opts->command == CMD_REPORT && !is_given(p, &opts->format))
+		opts->format = FORMAT_FOLDED;
+	if (opts->command == CMD_REPORT && opts->format < FORMAT_FOLDED)
+		return parse__refuse(p, "report writes no such --format: give folded, pprof, "
+					"perfetto or speedscope");
+	if (opts->command != CMD_REPORT && opts->format >= FORMAT_FOLDED)
+		return parse__refuse(p, "this --format is one of `jankbpf report`: give text, "
+					"json or proto");
+	if (opts->command == CMD_REPORT && !opts->file_cnt)
+		return parse__refuse(p, "report needs the DIR of -o, or the FILE that --json, -o "
+					"or --journal wrote, or - for stdin");
+	return 0;
+}
+
+int parse__check(struct parse *p)
+{
+	int code = check_rows(p) ?: check_format(p);
+
+	if (code)
+		return code;
+	p->opts->threshold_given = is_given(p, &p->opts->threshold_ns);
+	p->opts->fps_given = is_given(p, &p->opts->fps);
+	if (p->opts->redact_key && !p->opts->redact)
+		return parse__refuse(
+			p, "--redact-key is the key of --redact: say what to hash, such as "
+			   "--redact paths,peers,messages");
+	if (p->opts->command == CMD_TRACE)
+		return check_trace(p);
+	if (p->opts->command == CMD_LOOPS)
+		return check_targets(p);
+	if (p->opts->command == CMD_REPLAY && !p->opts->journal)
+		return parse__refuse(p, "replay needs the FILE that --journal wrote");
+	if (p->opts->command == CMD_COMPLETION && !p->opts->shell)
+		return parse__refuse(p, "completion needs the name of a shell: bash, zsh or fish");
+	if (p->opts->command == CMD_SYMBOLIZE && !p->opts->file_cnt)
+		return parse__refuse(
+			p, "symbolize needs the FILE that --json or -o wrote, or - for stdin");
+	return 0;
+}

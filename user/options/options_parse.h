@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* State of the parser of a command line, for options.c and options_check.c. */
+#ifndef JANK_OPTIONS_OPTIONS_PARSE_H
+#define JANK_OPTIONS_OPTIONS_PARSE_H
+
+#include "options/options.h"
+
+struct parse {
+	struct options *opts;
+	struct err *err;
+	int code;	/* our own error, with its message in err; 0: none */
+	int next;	/* index into argv of the first unparsed word */
+	bool named;	/* a command word was seen */
+	bool done;	/* --help and the like: ignore the rest */
+	uint64_t given; /* bit per row of the table */
+	char meant[64]; /* what a mistyped word probably means; "": not known */
+};
+
+/*
+ * Sets the error: the message, cleaned for a terminal, and where to read on. Returns -EINVAL.
+ */
+int parse__refuse(struct parse *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * Checks the whole command line after its last word, and completes the options that depend on
+ * others. Returns 0, or -EINVAL with a message.
+ */
+int parse__check(struct parse *p);
+
+#endif
