@@ -395,8 +395,11 @@ static bool serve_one(struct broker *broker, int sock, char *to)
 	ssize_t n = socket__receive_fd(sock, in, 2, &fd);
 	bool sent;
 
-	if (n < (ssize_t)sizeof(req))
+	if (n < (ssize_t)sizeof(req)) {
+		if (fd >= 0)
+			close(fd);
 		return false;
+	}
 	memset(text + n - sizeof(req), 0, 2); /* ends a path without a root, too */
 	answer(broker, &req, text, fd, &ret, to, &ret_fd);
 	if (fd >= 0)
