@@ -88,6 +88,8 @@ static void test_files(void)
 		{ "a file that anybody may read", BROKER_PATH, NULL, open, 0 },
 		{ "a file of its user, in our root", BROKER_PATH, NULL, secret, -EPERM },
 		{ "the same in its root", BROKER_IN_ROOT, root, secret, 0 },
+		{ "the mappings of another process, by name", BROKER_PATH, NULL, others, -EPERM },
+		{ "the same in its root", BROKER_IN_ROOT, root, others, -EPERM },
 		{ "a file in another root", BROKER_IN_ROOT, "/", secret, -EACCES },
 		{ "a FIFO", BROKER_IN_ROOT, root, fifo, -EINVAL },
 		{ "no file", BROKER_IN_ROOT_NO_LINKS, root, "/no such file", -ENOENT },

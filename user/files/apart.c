@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <poll.h>
 #include <pthread.h>
@@ -15,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
@@ -63,13 +65,21 @@ static struct {
  * threads
  */
 
+/* What it gives depends on who opens it. Its files have no size. */
+static bool is_of_procfs(int fd, const struct stat *st)
+{
+	struct statfs fs;
+
+	return !st->st_size && !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
+}
+
 static int64_t read_file(int handle, const struct request *req, char *to)
 {
 	char path[32] = "/proc/self/fd/";
 	char digits[12], *at = digits + sizeof(digits);
 	size_t len = strlen(path);
+	int64_t n = -EINVAL;
 	struct stat st;
-	int64_t n;
 	int fd;
 
 	*--at = '\0';
@@ -79,8 +89,10 @@ static int64_t read_file(int handle, const struct request *req, char *to)
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	n = fstat(fd, &st) || !S_ISREG(st.st_mode) ? -1 : pread(fd, to, req->len, req->at);
-	n = n < 0 ? -errno : n;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && !is_of_procfs(fd, &st)) {
+		n = pread(fd, to, req->len, req->at);
+		n = n < 0 ? -errno : n;
+	}
 	close(fd);
 	return n;
 }

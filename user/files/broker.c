@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "base/hash.h"
@@ -219,10 +221,25 @@ static bool may_follow(struct broker *broker, const char *path)
 		!rest[len]);
 }
 
-/* A file that was found by its name: one that anybody may read, or that is the process's user's. */
-static bool may_have(const struct stat *st, bool of_process, uid_t uid)
+/*
+ * Not asked of an O_PATH descriptor: its file system may never answer. The helper process that reads
+ * such a file refuses procfs itself (apart.c).
+ */
+static bool is_of_procfs(int fd)
 {
-	return st->st_mode & S_IROTH || (of_process && st->st_uid == uid);
+	struct statfs fs;
+
+	return !(fcntl(fd, F_GETFL) & O_PATH) && !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
+}
+
+/*
+ * A file that was found by its name: one that anybody may read, or that is the process's user's.
+ * Not of procfs: the mode of /proc/PID/maps lets anybody read it, but the kernel asks for the
+ * privileges of the process that opens it, which is the tracer.
+ */
+static bool may_have(int fd, const struct stat *st, bool of_process, uid_t uid)
+{
+	return (st->st_mode & S_IROTH || (of_process && st->st_uid == uid)) && !is_of_procfs(fd);
 }
 
 /* --- operations */
@@ -267,7 +284,7 @@ static int open_named(struct broker *broker, const struct broker_request *req, c
 		fd = openfile__in_root(root, path, st);
 	else
 		fd = openfile__in_root_no_links(root, path, st);
-	if (fd < 0 || may_have(st, req->op != BROKER_PATH, uid))
+	if (fd < 0 || may_have(fd, st, req->op != BROKER_PATH, uid))
 		return fd;
 	close(fd);
 	return -EPERM;
