@@ -6,6 +6,7 @@
 #include "files/apart.c"
 
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/socket.h"
 
 #define GUARD_SZ 4096
 
@@ -17,15 +18,6 @@ static struct {
 	int file;
 } run;
 
-static unsigned descriptors(void)
-{
-	unsigned cnt = 0;
-
-	for (int fd = 0; fd < 64; fd++)
-		cnt += fcntl(fd, F_GETFD) >= 0;
-	return cnt;
-}
-
 static uint64_t any_length(void)
 {
 	struct fuzz *f = &run.fuzz;
@@ -35,23 +27,9 @@ static uint64_t any_length(void)
 
 static void send_any(int sock, const void *data, size_t len, unsigned fd_cnt)
 {
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(4 * sizeof(int))];
-	} control = {};
-	int fds[] = { run.file, run.file, run.file, run.file };
-	struct iovec part = { (void *)(uintptr_t)data, len };
-	struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1 };
+	const int fds[] = { run.file, run.file, run.file, run.file };
 
-	if (fd_cnt) {
-		msg.msg_control = &control;
-		msg.msg_controllen = CMSG_SPACE(fd_cnt * sizeof(int));
-		control.head.cmsg_level = SOL_SOCKET;
-		control.head.cmsg_type = SCM_RIGHTS;
-		control.head.cmsg_len = CMSG_LEN(fd_cnt * sizeof(int));
-		memcpy(CMSG_DATA(&control.head), fds, fd_cnt * sizeof(int));
-	}
-	sendmsg(sock, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	fuzz__send(sock, data, len, fds, fd_cnt);
 }
 
 /* --- the side of the reading process, in this one: one request, one answer or the end */
@@ -63,12 +41,11 @@ static void one_request(void)
 			       .pid = getpid(),
 			       .at = fuzz__chance(f, 2) ? fuzz__number(f) : (uintptr_t)&run,
 			       .len = any_length() };
-	unsigned before = descriptors();
+	unsigned before = fuzz__descriptors();
 	int ends[2];
 	int64_t res;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
-		abort();
+	fuzz__socketpair(SOCK_SEQPACKET, ends);
 	for (size_t i = 0; i < SHARED_SZ; i += 64)
 		run.shared[i] = fuzz__chance(f, 64) ? 0 : "/a."[fuzz__below(f, 3)];
 	if (fuzz__chance(f, 4))
@@ -84,7 +61,7 @@ static void one_request(void)
 		run.refused += res < 0;
 	}
 	close(ends[0]);
-	if (descriptors() != before)
+	if (fuzz__descriptors() != before)
 		run.broken = "the reading process leaves a descriptor open";
 }
 
@@ -98,12 +75,11 @@ static void one_answer(void)
 					    : (int64_t)fuzz__below(f, SHARED_SZ * 2);
 	size_t len = fuzz__chance(f, 4) ? fuzz__below(f, 32) : sizeof(answer);
 	char text[32] = "", *buf = malloc(100);
-	unsigned before = descriptors();
+	unsigned before = fuzz__descriptors();
 	ssize_t res;
 	int ends[2];
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
-		abort();
+	fuzz__socketpair(SOCK_SEQPACKET, ends);
 	memcpy(text, &answer, sizeof(answer));
 	send_any(ends[0], text, len, fuzz__below(f, 5));
 	apart.sock = ends[1];
@@ -126,7 +102,7 @@ static void one_answer(void)
 	run.accepted += res >= 0;
 	close(ends[0]);
 	apart__stop();
-	if (descriptors() != before)
+	if (fuzz__descriptors() != before)
 		run.broken = "the caller leaves a descriptor open";
 	free(buf);
 }
