@@ -370,13 +370,21 @@ static bool script_wait(void *ctx, uint32_t pid, const struct jank_script_frame 
 			uint32_t cnt, struct script_wait *ret)
 {
 	struct name_client *client = ctx;
+	struct name_wait wait;
 	struct wire in;
 
 	strbuf__reset(&client->out);
 	strbuf__add(&client->out, frames, cnt * sizeof(*frames));
 	if (ask(client, NAME_SCRIPT_WAIT, pid, cnt, 0, &in) != true)
 		return false;
-	wire__take(&in, ret, sizeof(*ret));
+	wire__take(&in, &wait, sizeof(wait));
+	*ret = (struct script_wait){
+		.depth = wait.depth,
+		.for_caller = wait.for_caller,
+		.is_ruby = wait.is_ruby,
+		.lock_begin = wait.lock_begin,
+		.lock_end = wait.lock_end,
+	};
 	return !in.bad;
 }
 

@@ -247,13 +247,21 @@ static int64_t serve_script_wait(struct server *s, const struct name_request *re
 {
 	struct jank_script_frame frames[JANK_SCRIPT_MAX];
 	struct script_wait wait = {};
+	struct name_wait answer;
 
 	if (req->a > JANK_SCRIPT_MAX)
 		return false;
 	wire__take(in, frames, req->a * sizeof(*frames));
 	if (in->bad || !symbolizer__script_wait(s->sym, req->pid, frames, (uint32_t)req->a, &wait))
 		return false;
-	strbuf__add(&s->out, &wait, sizeof(wait));
+	answer = (struct name_wait){
+		.lock_begin = wait.lock_begin,
+		.lock_end = wait.lock_end,
+		.depth = wait.depth,
+		.for_caller = wait.for_caller,
+		.is_ruby = wait.is_ruby,
+	};
+	strbuf__add(&s->out, &answer, sizeof(answer));
 	return true;
 }
 

@@ -104,6 +104,13 @@ struct name_unwound {
 	uint32_t cnt, end, used_sz, pad;
 };
 
+/* struct script_wait: a byte of an answer is no bool. */
+struct name_wait {
+	uint64_t lock_begin, lock_end;
+	uint32_t depth;
+	uint8_t for_caller, is_ruby, pad[2];
+};
+
 /* An open ELF file; its executable segments follow (struct elf_segment without its last member). */
 struct name_elf {
 	uint32_t machine, load_cnt;
