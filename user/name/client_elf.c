@@ -125,7 +125,7 @@ static int elf_entry(void *ctx, int fd, uint64_t offset, struct zip_entry *ret)
 		res = in.bad ? -EIO : 0;
 	}
 	pthread_mutex_unlock(&client->lock);
-	return res < -4095 ? -EIO : (int)res;
+	return res < -4095 || res > 0 ? -EIO : (int)res;
 }
 
 const struct elffunc_ops name_client_elf_ops = {
