@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #define CNT_FIRST 64
 #define CNT_MAX	  16384 /* slots; limit for the garbage addresses of bad stacks */
@@ -89,9 +90,9 @@ struct pool_chunk {
 	char data[];
 };
 
-static uint32_t hash_of(const char *str, size_t len)
+static uint32_t hash_of(const struct pool *pool, const char *str, size_t len)
 {
-	uint64_t hash = 0xcbf29ce484222325ull; /* FNV-1a */
+	uint64_t hash = 0xcbf29ce484222325ull ^ pool->seed; /* FNV-1a */
 	size_t i;
 
 	for (i = 0; i < len; i++)
@@ -147,6 +148,9 @@ static int grow_pool(struct pool *pool)
 		*pool = old;
 		return -1;
 	}
+	/* A program that chooses many names could give all of them one hash. */
+	if (!old.slot_cnt && getrandom(&pool->seed, sizeof(pool->seed), GRND_NONBLOCK) < 0)
+		pool->seed = (uintptr_t)pool->slots;
 	pool->slot_cnt = cnt;
 	for (i = 0; i < old.slot_cnt; i++) {
 		if (!old.slots[i])
@@ -171,7 +175,7 @@ const char *pool__add(struct pool *pool, const char *str, size_t len)
 	len = strnlen(str, len);
 	if (grow_pool(pool))
 		return NULL;
-	hash = hash_of(str, len);
+	hash = hash_of(pool, str, len);
 	slot = string_slot(pool, hash, str, len);
 	if (pool->slots[slot])
 		return pool->slots[slot];

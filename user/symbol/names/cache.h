@@ -57,6 +57,7 @@ struct pool {
 	struct pool_chunk *chunks;
 	const char **slots; /* open addressing */
 	uint32_t *hashes;
+	uint64_t seed; /* of the hashes; set with the first slots */
 	size_t slot_cnt, cnt;
 	size_t bytes;
 };
