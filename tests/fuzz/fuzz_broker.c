@@ -24,6 +24,7 @@
 #define LINKS_MAX  16
 #define FILES_MAX  64
 #define TEXT_ROOM  (BROKER_TEXT_MAX + 256)
+#define TARGETS_FD 9 /* of a file that only the target has */
 #define PATIENT_MS 20000
 
 /* Processes: two in the broker's table, and one that is not. */
@@ -102,6 +103,8 @@ static struct target start_target(uid_t uid)
 	ret.pid = fork();
 	if (!ret.pid) {
 		become(uid);
+		if (dup2(memfd_create("private", 0), TARGETS_FD) < 0)
+			_exit(1);
 		if (write(ends[1], "", 1) == 1)
 			for (;;)
 				pause();
@@ -209,7 +212,7 @@ static uint32_t any_pid(void)
 static size_t put_path(char *to)
 {
 	static const char *const of_process[] = { "maps", "stat",    "status", "exe",  "mem",
-						  "cwd",  "environ", "smaps",  "fd/0", "pagemap",
+						  "cwd",  "environ", "smaps",  "fd/9", "pagemap",
 						  "root", "auxv",    "task",   "",     "maps/" };
 	static const char *const fixed[] = {
 		"/proc/kallsyms",
@@ -623,6 +626,18 @@ static size_t many_requests(void)
 	return size + 16 * sizeof(got.head);
 }
 
+/* The thread has begun when it has closed a socket: the sanitizer opens files meanwhile. */
+static void wait_for_thread(void)
+{
+	int ends[2];
+
+	fuzz__socketpair(SOCK_SEQPACKET, ends);
+	shutdown(ends[0], SHUT_WR);
+	broker__serve(trial.broker, ends[1]);
+	wait_for(ends[0], POLLIN | POLLHUP);
+	close(ends[0]);
+}
+
 static int memory_file(const char *name, struct stat *ret)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC);
@@ -656,6 +671,7 @@ static void start(void)
 		broker__allow(trial.broker, trial.targets[i].pid);
 	broker__offer(trial.broker, trial.offered);
 	plant_files();
+	wait_for_thread();
 }
 
 static void end(void)
