@@ -88,11 +88,12 @@ static bool take_stack(struct name_client *client, struct wire *in, struct stack
 	}
 	for (int64_t i = 0; i < cnt; i++)
 		take_frame(client, in, &stack->frames[i]);
+	if (in->bad) {
+		free(stack->frames);
+		return false;
+	}
 	stack->frame_cnt = (size_t)cnt;
-	if (!in->bad)
-		return true;
-	free(stack->frames);
-	return false;
+	return true;
 }
 
 static void put_stack(struct strbuf *sb, const struct stack *stack)
