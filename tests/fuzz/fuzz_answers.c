@@ -25,10 +25,19 @@
 #define COLLIDE_CNT  1024
 #define DEATHS	     4 /* the client gives up at the next one: it starts no process */
 
-enum kind { KIND_GREETING, KIND_RESULTS, KIND_JOURNAL, KIND_FETCH, KIND_NAME, KIND_ELF, KIND_CNT };
+enum kind {
+	KIND_GREETING,
+	KIND_RESULTS,
+	KIND_JOURNAL,
+	KIND_FETCH,
+	KIND_WIRE,
+	KIND_NAME,
+	KIND_ELF,
+	KIND_CNT
+};
 
-static const char *const kinds[] = { "greetings", "results", "journals",
-				     "downloads", "names",   "files for probes" };
+static const char *const kinds[] = { "greetings", "results", "journals",	"downloads",
+				     "texts",	  "names",   "files for probes" };
 
 static struct {
 	struct fuzz fuzz;
@@ -707,7 +716,8 @@ static bool one_name(void)
 	struct name_round round = { .op = (uint32_t)fuzz__below(&trial.fuzz, NAME_TRIM + 1),
 				    .max = fuzz__below(&trial.fuzz, WORDS_MAX + 1) };
 	struct name_client *client;
-	size_t begin, before = trial.stream.len;
+	size_t begin;
+	uint64_t before;
 	int other;
 	bool ret;
 
@@ -728,6 +738,34 @@ static bool one_name(void)
 	close(other);
 	free_client(client);
 	return ret;
+}
+
+/* Texts alone. The bytes are in a buffer of their size: the sanitizer sees what is read beyond. */
+static bool one_wire(void)
+{
+	struct wire in = { .bad = false };
+	char *bytes;
+	size_t len;
+
+	for (int i = 0; i < 4; i++)
+		put_text();
+	damage();
+	bytes = malloc(trial.stream.len + 1);
+	if (!bytes)
+		abort();
+	bytes = realloc(bytes, trial.stream.len ?: 1);
+	memcpy(bytes, trial.stream.data, trial.stream.len);
+	in.at = bytes;
+	in.left = trial.stream.len;
+	cost__begin(&trial.fuzz.cost);
+	for (int i = 0; i < 4; i++) {
+		const char *text = wire__take_text(&in, &len);
+
+		if (text ? strlen(text) != len || in.bad : len)
+			breaks("a text of another length");
+	}
+	free(bytes);
+	return !in.bad;
 }
 
 /* --- jankbpf-sites */
@@ -811,8 +849,8 @@ static bool one_elf(void)
 
 /* --- rounds */
 
-static bool (*const rounds[KIND_CNT])(void) = { one_greeting, one_result, one_journal,
-						one_download, one_name,	  one_elf };
+static bool (*const rounds[KIND_CNT])(void) = { one_greeting, one_result, one_journal, one_download,
+						one_wire,     one_name,	  one_elf };
 
 static size_t one_round(void)
 {

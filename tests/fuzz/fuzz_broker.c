@@ -91,29 +91,21 @@ static void become(uid_t uid)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-/* Waits until it has its user. */
+/* Waits until it has its user, and stops: its memory does not change any more. */
 static struct target start_target(uid_t uid)
 {
-	struct target ret = { .uid = uid };
-	int ends[2];
-	char byte;
+	struct target ret = { .uid = uid, .pid = fork() };
+	int status;
 
-	if (pipe(ends))
-		abort();
-	ret.pid = fork();
 	if (!ret.pid) {
 		become(uid);
 		if (dup2(memfd_create("private", 0), TARGETS_FD) < 0)
 			_exit(1);
-		if (write(ends[1], "", 1) == 1)
-			for (;;)
-				pause();
-		_exit(1);
+		for (;;)
+			raise(SIGSTOP);
 	}
-	if (ret.pid < 0 || read(ends[0], &byte, 1) != 1)
+	if (ret.pid < 0 || waitpid(ret.pid, &status, WUNTRACED) != ret.pid || !WIFSTOPPED(status))
 		abort();
-	close(ends[0]);
-	close(ends[1]);
 	return ret;
 }
 
