@@ -153,7 +153,7 @@ static void put_body(struct name_request *req)
 	struct fuzz *f = &trial.fuzz;
 	struct jank_script_frame frame = { .code = any_address() };
 
-	req->a = fuzz__below(f, 8);
+	req->a = fuzz__chance(f, 16) ? fuzz__below(f, 80) : fuzz__below(f, 8);
 	switch (req->op) {
 	case NAME_MAPPED:
 		for (uint64_t i = 0; i < req->a; i++)
