@@ -27,11 +27,6 @@ bool frame__same(const Jankbpf__Frame *a, const Jankbpf__Frame *b)
 	return a->module ? a->offset == b->offset : a->address == b->address;
 }
 
-bool text__shows_all(const struct text *t)
-{
-	return t->verbosity > 0;
-}
-
 /* "luaV_execute", or the full name with -v; "+0x1234" or "0x7f…" without a name. */
 static void frame__add_name(struct strbuf *sb, const struct text *t, const Jankbpf__Frame *frame)
 {

@@ -133,6 +133,11 @@ struct pct text__pct(uint64_t part, uint64_t whole)
 	return ret;
 }
 
+bool text__shows_all(const struct text *t)
+{
+	return t->verbosity > 0;
+}
+
 bool text__is_shown_part(const struct text *t, uint64_t part, uint64_t whole)
 {
 	return part && (text__shows_all(t) || part >= whole / 100);
