@@ -14,11 +14,11 @@
 #include "tests/fuzz/message.h"
 
 #define FIXTURE	   "tests/replay/simjank.jsonl"
-#define FORMAT_CNT 4
+#define FORMAT_CNT 6
 
-static const struct report_ops *const formats[FORMAT_CNT] = { &report_folded, &report_pprof,
-							      &report_perfetto,
-							      &report_speedscope };
+static const struct report_ops *const formats[FORMAT_CNT] = { &report_folded,	&report_pprof,
+							      &report_perfetto, &report_speedscope,
+							      &report_md,	&report_html };
 
 static const char *const words[] = { "{",
 				     "}",

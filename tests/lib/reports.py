@@ -177,3 +177,47 @@ def dispatches(records):
     return list(last.values())
 
 
+# --- HTML
+
+class Page:
+    """The data of an HTML report: `blocks` as [rest, block]; `faults` are contradictions."""
+    BEGIN = '<script type="text/plain" id="data">\n'
+
+    def __init__(self, text):
+        self.faults, self.blocks, self.texts, self.frames, self.stacks, self.threads = [], [], [""], [None], [()], [None]
+        head, _, rest = text.partition(self.BEGIN)
+        data, _, tail = rest.partition("</script>")
+        if "default-src 'none'" not in head or "<script" in head:
+            self.faults.append("the head has no policy, or a script")
+        if tail.count("<script>") != 1 or not tail.rstrip().endswith("</html>"):
+            self.faults.append("the page has another end")
+        if "<" in data:
+            self.faults.append("the data have a <")
+        self.lines = [json.loads(line) for line in data.splitlines()]
+        for kind, *values in self.lines:
+            self.take(kind, values)
+        if self.lines[-1][:2] != ["end", len(self.blocks)]:
+            self.faults.append(f"the end is {self.lines[-1]}")
+
+    def take(self, kind, values):
+        if kind == "s":
+            self.texts.append(values[0])
+        elif kind == "f":
+            self.known(values[:3], self.texts)
+            self.frames.append(values)
+        elif kind == "k":
+            self.known(values[0], self.frames)
+            self.stacks.append(values[0])
+        elif kind == "o":
+            self.threads.append(values[0])
+        elif kind == "b":
+            block = values[1]
+            self.known([block["o"]], self.threads)
+            self.known([weight[3] for weight in block["w"]], self.stacks)
+            self.known([span[8] for span in block["spans"]] + [link[11] for link in block.get("chain", ())], self.stacks)
+            self.known([span[6] for span in block["spans"]], self.texts)
+            self.blocks.append(values)
+
+    def known(self, numbers, table):
+        if any(number >= len(table) for number in numbers):
+            self.faults.append(f"{numbers} is used before it is defined")

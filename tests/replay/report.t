@@ -18,7 +18,7 @@ import reports  # noqa: E402
 import schema  # noqa: E402
 
 NAMES = ("threads", "given", "redis", "qt", "python-chain", "chains", "hang", "scheduling")
-FORMATS = ("folded", "pprof", "perfetto", "speedscope")
+FORMATS = ("folded", "pprof", "perfetto", "speedscope", "md", "html")
 EVIL = "a;b\n\x1b[31m{\"<c>\u2028 7"
 
 
@@ -92,6 +92,25 @@ class Check:
                        {record.get("cause", {}).get("signature", "no") for record in records},
                        f"{what}: a profile for each fault")
 
+    def md(self, what, records, path):
+        text = self.made("md", path).stdout.decode()
+        faults = {record.get("cause", {}).get("signature") for record in records}
+        worst = max(records, key=lambda record: record["duration_ns"])
+        self.tap.check(f"of {len(faults)} fault" in text, f"{what}: Markdown counts the faults", text[:200])
+        self.tap.check("\x1b" not in text and text.count("```") == 2 * min(len(faults), 5),
+                       f"{what}: with the stacks of the first five", text[:200])
+        self.tap.check(worst.get("cause", {}).get("signature", "`?`") in "\n".join(text.splitlines()[:25]),
+                       f"{what}: a long block is within the first lines")
+
+    def html(self, what, records, path):
+        page = reports.Page(self.made("html", path).stdout.decode())
+        self.tap.check(not page.faults, f"{what}: the page is whole", *page.faults[:3])
+        self.tap.check({block["id"] for _, block in page.blocks} == {record["id"] for record in records},
+                       f"{what}: and has all blocks")
+        want = sum(record["duration_ns"] for record in records)
+        got = sum(weight[1] for _, block in page.blocks for weight in block["w"])
+        self.tap.check(got == want, f"{what}: their weights sum to the duration, to the nanosecond", want, got)
+
     def content(self, what, records, path):
         counted = reports.dispatches(records)
         for name in FORMATS:
@@ -144,7 +163,7 @@ class Check:
         ids = {note(packet.track_event, "id") for packet in trace.packet} - {None}
         self.tap.check(ids == {block["id"] for block in blocks if block["start"] == starts[-1]},
                        "--since with the start of the last block leaves that one", ids)
-        run = self.report("--since", "1h", path)
+        run = self.report("--format", "folded", "--since", "1h", path)
         self.tap.check(run.returncode == 0 and not run.stdout and "--since" in run.stderr,
                        "--since 1h leaves none of an old run, and says so", run.stderr)
         local = self.report("--since", "2001-02-03 04:05:06", path)
@@ -165,7 +184,7 @@ class Check:
             record["cause"]["summary"] = EVIL
         path = self.scratch.put("hostile.jsonl", lines(records))
         self.content("hostile names", records, path)
-        text = self.report(path).stdout.decode()
+        text = self.made("folded", path).stdout.decode()
         self.tap.check("\x1b" not in text and all(stack[0] == "a:b??[31m{\"<c>??? 7" for stack, _ in reports.folded(text)),
                        "names cannot end a frame or a line", text[:200])
 

@@ -39,7 +39,7 @@ LAYERS = {
 }
 # A sink knows the record, not the model from which user/export/record makes it. These headers have
 # only data and words.
-SINK_MODEL = {"model/unwatched.h"}
+SINK_MODEL = {"model/unwatched.h", "export/record/faults.h"}
 WIRE = ("bpf/jank_abi.h", "bpf/futex.h")  # of both sides; base may include neither
 TALKERS = ("cli", "session", "deliver", "name", "options", "enrich")  # who may print
 SKELETON = "jankbpf.skel.h"
@@ -129,7 +129,7 @@ def includes(root, path):
 def spdx(root):
     """Each source file has its SPDX licence, user space's or the kernel's, in its first three lines."""
     for path in files(root, TEXT):
-        licence = "GPL-2.0-or-later" if path.startswith(("user/", "tools/")) else "GPL-2.0"
+        licence = "GPL-2.0-or-later" if path.startswith(("user/", "tools/", "web/")) else "GPL-2.0"
         head = read(root, path).split("\n")[:3]
         if not any(re.search(rf"SPDX-License-Identifier: {licence}(?: \*/)?$", line) for line in head):
             yield f"{path}: no SPDX line, or not {licence}"

@@ -131,7 +131,7 @@ static const struct bad bads[] = {
 	{ "replay", "replay needs the FILE that --journal wrote" },
 	{ "symbolize", "symbolize needs the FILE that --json or -o wrote, or - for stdin" },
 	{ "report", "report needs the DIR of -o, or the FILE that" },
-	{ "report a --format json", "report writes no such --format: give folded, pprof" },
+	{ "report a --format json", "report writes no such --format: give md, html, folded" },
 	{ "report a -t 5", "--threshold does not go with report" },
 	{ "report a --sig xyz", "--sig 'xyz': not a signature" },
 	{ "report a --since yesterday", "--since 'yesterday': give a time as in 2026-" },

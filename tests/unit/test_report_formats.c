@@ -10,8 +10,9 @@
 #include "schema/pprof.pb-c.h"
 #include "tests/export_run.h"
 
-static const struct report_ops *const formats[] = { &report_folded, &report_pprof, &report_perfetto,
-						    &report_speedscope };
+static const struct report_ops *const formats[] = { &report_folded,   &report_pprof,
+						    &report_perfetto, &report_speedscope,
+						    &report_md,	      &report_html };
 
 /* The report of one fixture, or of all if name is NULL. */
 static void make(struct strbuf *bytes, const struct report_ops *ops, const char *name)

@@ -21,6 +21,8 @@ static const struct report_ops *const formats[] = {
 	[FORMAT_PPROF] = &report_pprof,
 	[FORMAT_PERFETTO] = &report_perfetto,
 	[FORMAT_SPEEDSCOPE] = &report_speedscope,
+	[FORMAT_MD] = &report_md,
+	[FORMAT_HTML] = &report_html,
 };
 
 struct reporting {
@@ -93,17 +95,21 @@ static int open_report(struct reporting *r, struct err *err)
 	int res = check_inputs(r->opts, err);
 
 	if (!res && ops->is_binary && !r->opts->output_dir && isatty(STDOUT_FILENO))
-		res = err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
-				    "stdout is a terminal and --format %s is binary: send it to a "
-				    "file or a program, or give -o FILE",
-				    ops->name);
+		res = err__set_exit(
+			err, JANK_EXIT_USAGE, EINVAL,
+			"stdout is a terminal and --format %s is not for one: send it to "
+			"a file or a program, or give -o FILE",
+			ops->name);
 	if (!res)
 		res = report_file__open(&r->file, r->opts->output_dir, err);
 	if (res)
 		return res;
 	r->report = report__new(ops, &r->file.out);
 	r->hangs = hangs__new();
-	return r->report && r->hangs ? 0 : err__set(err, ENOMEM, "out of memory");
+	if (!r->report || !r->hangs)
+		return err__set(err, ENOMEM, "out of memory");
+	r->report->list = (struct report_list){ r->opts->sort, r->opts->top, r->opts->stacks };
+	return 0;
 }
 
 /* A report without any record, or without the asked signature, is none. */

@@ -40,7 +40,9 @@ enum format {
 	FORMAT_FOLDED, /* this and later ones: of report */
 	FORMAT_PPROF,
 	FORMAT_PERFETTO,
-	FORMAT_SPEEDSCOPE
+	FORMAT_SPEEDSCOPE,
+	FORMAT_MD,
+	FORMAT_HTML
 };
 
 struct sink;

@@ -12,6 +12,7 @@ struct report *report__new(const struct report_ops *ops, struct report_out *out)
 		return NULL;
 	report->ops = ops;
 	report->out = out;
+	report->list = (struct report_list){ FAULT_ORDER_TOTAL, 10, 2 };
 	if (ops->init(report)) {
 		report__free(report);
 		return NULL;

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "export/record/faults.h"
 #include "schema/blockinfo.pb-c.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,13 +65,22 @@ struct report_ops {
 	void (*free)(struct report *report); /* what init and record allocated */
 };
 
+/* What a report for people shows. */
+struct report_list {
+	enum fault_order order;
+	unsigned top;	 /* faults; 0: all */
+	unsigned stacks; /* of a block */
+};
+
 struct report {
 	const struct report_ops *ops;
-	struct report_out *out; /* borrowed */
+	struct report_out *out;	 /* borrowed */
+	struct report_list list; /* set after report__new */
 	uint64_t cut_cnt; /* names and stacks that found no room; they are marked in the report */
 };
 
-extern const struct report_ops report_folded, report_pprof, report_perfetto, report_speedscope;
+extern const struct report_ops report_folded, report_pprof, report_perfetto, report_speedscope,
+	report_md, report_html;
 
 /* NULL: out of memory. out is borrowed. */
 struct report *report__new(const struct report_ops *ops, struct report_out *out);
@@ -105,6 +115,21 @@ struct weight {
  * without a stack. The sum is the block's duration_ns. The caller frees *ret. 0 or -ENOMEM.
  */
 int weights__of(const Jankbpf__Block *block, struct weight **ret, size_t *ret_cnt);
+
+/* --- merged.c: the same, with equal stacks as one */
+
+struct merged {
+	const Jankbpf__Sample *sample; /* the longest one; borrowed. NULL: time without a stack */
+	uint32_t state;		       /* JANK_STATE_* */
+	uint64_t cnt;		       /* of samples */
+	uint64_t ns;
+};
+
+/*
+ * Sums the weights of equal state, system call and stack (by function, not by instruction), the
+ * longest first. The caller frees *ret. 0 or -ENOMEM.
+ */
+int merged__of(const Jankbpf__Block *block, struct merged **ret, size_t *ret_cnt);
 
 /* --- labels.c: texts of a report */
 

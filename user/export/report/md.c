@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Markdown for people: a table of the faults, the worst first, then the stacks of the worst block of
+ * the first ones. It reads well on a terminal and in an issue. Memory: the faults, and the text of
+ * one block of each.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "export/report/report.h"
+#include "export/values.h"
+
+#define SHOWN_FAULTS 5	/* with stacks */
+#define FRAMES_MAX   24 /* of a stack */
+#define NAME_MAX_LEN 60 /* columns */
+
+/* The stacks of a fault's longest block so far. */
+struct worst {
+	UT_hash_handle hh;
+	uint64_t delay_ns;
+	struct strbuf stacks;
+	char signature[];
+};
+
+struct md {
+	struct report report;
+	struct faults *faults;
+	struct worst *by_signature;
+	uint64_t block_cnt, hang_cnt, total_ns, lost_cnt;
+	struct strbuf name, clean;
+};
+
+static int md__init(struct report *report)
+{
+	struct md *md = (struct md *)report;
+
+	md->faults = faults__new(FAULT_GROUP_SIGNATURE);
+	return md->faults ? 0 : -ENOMEM;
+}
+
+static void md__free(struct report *report)
+{
+	struct md *md = (struct md *)report;
+	struct worst *worst, *next;
+
+	HASH_ITER (hh, md->by_signature, worst, next) {
+		HASH_DEL(md->by_signature, worst);
+		strbuf__free(&worst->stacks);
+		free(worst);
+	}
+	faults__free(md->faults);
+	strbuf__free(&md->name);
+	strbuf__free(&md->clean);
+}
+
+/* --- names: any bytes */
+
+/* Emphasis is harmless, and its escapes are hard to read on a terminal. */
+static bool is_markup(char c)
+{
+	return strchr("\\`<[]|", c);
+}
+
+/* Adds a text as it is, without the meaning that Markdown would give it. */
+static void add_text(struct md *md, struct strbuf *sb, const char *text)
+{
+	const char *clean;
+
+	strbuf__reset(&md->clean);
+	text__add_clean(&md->clean, text);
+	clean = strbuf__str(&md->clean);
+	for (size_t i = 0; clean[i]; i++) {
+		if (is_markup(clean[i]))
+			strbuf__addc(sb, '\\');
+		strbuf__addc(sb, clean[i]);
+	}
+}
+
+/* Adds a name as code. Neither a backtick nor a bar can end it. */
+static void add_code(struct md *md, struct strbuf *sb, const char *name)
+{
+	size_t begin;
+
+	strbuf__reset(&md->clean);
+	cells__add(&md->clean, name && *name ? name : "?", NAME_MAX_LEN);
+	strbuf__addc(sb, '`');
+	begin = sb->len;
+	strbuf__adds(sb, strbuf__str(&md->clean));
+	for (size_t i = begin; i < sb->len; i++)
+		if (sb->data[i] == '`' || sb->data[i] == '|')
+			sb->data[i] = '\'';
+	strbuf__addc(sb, '`');
+}
+
+static const char *frame_name(struct md *md, const Jankbpf__Frame *frame)
+{
+	strbuf__reset(&md->name);
+	if (frame)
+		label__add_frame(&md->name, frame);
+	return strbuf__str(&md->name);
+}
+
+/* --- stacks, when a block is the longest of its fault so far */
+
+/* One line of a fenced block. Four spaces, so that no name ends the fence. */
+static void add_frame(struct md *md, struct strbuf *sb, const Jankbpf__Frame *frame)
+{
+	strbuf__adds(sb, frame->app ? "  → " : "    ");
+	cells__add(sb, frame_name(md, frame), 100);
+	if (frame->file) {
+		strbuf__adds(sb, "  ");
+		cells__add(sb, text__base_name(frame->file), NAME_MAX_LEN);
+		strbuf__addf(sb, ":%" PRIu32, frame->line);
+	} else if (frame->module && frame->function) {
+		strbuf__adds(sb, "  ");
+		cells__add(sb, module__base(frame->module), NAME_MAX_LEN);
+	}
+	strbuf__addc(sb, '\n');
+}
+
+static void add_stack(struct md *md, struct strbuf *sb, const struct merged *of)
+{
+	const Jankbpf__Sample *sample = of->sample;
+	size_t cnt = sample ? sample->n_stack : 0;
+
+	clock__add_duration(sb, of->ns);
+	strbuf__addf(sb, " %s", value__state_word(of->state));
+	if (sample && sample->syscall) {
+		strbuf__adds(sb, " in ");
+		cells__add(sb, sample->syscall, NAME_MAX_LEN);
+	}
+	strbuf__adds(sb, cnt ? "\n" : ", no stack\n");
+	for (size_t i = 0; i < cnt && i < FRAMES_MAX; i++)
+		add_frame(md, sb, sample->stack[i]);
+	if (cnt > FRAMES_MAX)
+		strbuf__addf(sb, "    … %zu callers more\n", cnt - FRAMES_MAX);
+}
+
+static int set_stacks(struct md *md, struct strbuf *sb, const Jankbpf__Block *block)
+{
+	struct merged *list;
+	size_t cnt;
+	int res = merged__of(block, &list, &cnt);
+
+	if (res)
+		return res;
+	strbuf__reset(sb);
+	for (size_t i = 0; i < cnt && i < md->report.list.stacks; i++) {
+		if (i)
+			strbuf__addc(sb, '\n');
+		add_stack(md, sb, &list[i]);
+	}
+	free(list);
+	return sb->failed ? -ENOMEM : 0;
+}
+
+static int keep_worst(struct md *md, const Jankbpf__Block *block)
+{
+	const char *signature =
+		block->cause && block->cause->signature ? block->cause->signature : "";
+	uint64_t delay = value__delay(block);
+	struct worst *worst;
+
+	HASH_FIND_STR(md->by_signature, signature, worst);
+	if (worst && worst->delay_ns >= delay)
+		return 0;
+	if (!worst) {
+		if (HASH_COUNT(md->by_signature) >= FAULTS_MAX)
+			return 0;
+		worst = calloc(1, sizeof(*worst) + strlen(signature) + 1);
+		if (!worst)
+			return -ENOMEM;
+		strcpy(worst->signature, signature);
+		HASH_ADD_STR(md->by_signature, signature, worst);
+		if (!worst)
+			return -ENOMEM;
+	}
+	worst->delay_ns = delay;
+	return set_stacks(md, &worst->stacks, block);
+}
+
+/* --- records */
+
+static void count_lost(struct md *md, const Jankbpf__Lost *lost)
+{
+	struct loss_count loss;
+	unsigned pos = 0;
+
+	while (value__next_loss(lost, &pos, &loss))
+		if (__builtin_add_overflow(md->lost_cnt, loss.cnt, &md->lost_cnt))
+			md->lost_cnt = UINT64_MAX;
+}
+
+static int md__record(struct report *report, const Jankbpf__Record *record)
+{
+	struct md *md = (struct md *)report;
+	const Jankbpf__Block *block = report__block(record);
+	Jankbpf__Block numbered;
+	int res;
+
+	if (record->type_case == JANKBPF__RECORD__TYPE_SUMMARY)
+		count_lost(md, record->summary->lost);
+	if (!block)
+		return 0;
+	if (record->type_case == JANKBPF__RECORD__TYPE_HANG) {
+		md->hang_cnt++;
+		res = faults__add_hang(md->faults, block);
+	} else {
+		numbered = *block;
+		md->block_cnt++;
+		if (__builtin_add_overflow(md->total_ns, value__delay(block), &md->total_ns))
+			md->total_ns = UINT64_MAX;
+		res = faults__add(md->faults, &numbered);
+	}
+	return res ?: keep_worst(md, block);
+}
+
+/* --- the report */
+
+static void add_grouped(struct strbuf *sb, uint64_t n)
+{
+	char digits[32];
+	int len = snprintf(digits, sizeof(digits), "%" PRIu64, n);
+
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			strbuf__addc(sb, ',');
+		strbuf__addc(sb, digits[i]);
+	}
+}
+
+static void add_count(struct strbuf *sb, uint64_t n, const char *noun)
+{
+	add_grouped(sb, n);
+	strbuf__addf(sb, " %s%s", noun, n == 1 ? "" : "s");
+}
+
+/* Pads a cell of a table, which begins at `begin`, to a width, on its left for a number. */
+static void pad(struct strbuf *sb, size_t begin, unsigned width, bool number)
+{
+	char *text = sb->failed ? NULL : strdup(strbuf__str(sb) + begin);
+	unsigned used = text ? cells__width(text) : width;
+
+	if (used < width && number) {
+		sb->len = begin;
+		strbuf__addf(sb, "%*s%s", (int)(width - used), "", text);
+	} else if (used < width) {
+		strbuf__addf(sb, "%*s", (int)(width - used), "");
+	}
+	free(text);
+}
+
+static void add_cell(struct strbuf *sb, uint64_t v, bool is_time, unsigned width)
+{
+	size_t begin;
+
+	strbuf__adds(sb, " | ");
+	begin = sb->len;
+	if (is_time)
+		clock__add_duration(sb, v);
+	else
+		add_grouped(sb, v);
+	pad(sb, begin, width, true);
+}
+
+static void add_name_cell(struct md *md, struct strbuf *sb, const char *name, unsigned width)
+{
+	size_t begin;
+
+	strbuf__adds(sb, " | ");
+	begin = sb->len;
+	add_code(md, sb, name);
+	pad(sb, begin, width, false);
+}
+
+static void add_row(struct md *md, struct strbuf *sb, size_t nr, const Jankbpf__Fault *fault)
+{
+	strbuf__addf(sb, "| %2zu", nr);
+	add_cell(sb, fault->blocks, false, 6);
+	add_cell(sb, fault->total_ns, true, 8);
+	if (fault->has_p50_ns)
+		add_cell(sb, fault->p50_ns, true, 8);
+	else
+		strbuf__adds(sb, " |        –");
+	add_cell(sb, fault->max_ns, true, 8);
+	add_cell(sb, fault->behind, false, 6);
+	add_name_cell(md, sb, fault->signature, 18);
+	add_name_cell(md, sb, frame_name(md, fault->frame), 20);
+	add_name_cell(md, sb, fault->process, 12);
+	strbuf__adds(sb, " | ");
+	if (fault->hangs)
+		strbuf__addf(sb, "(%" PRIu64 " not ended) ", fault->hangs);
+	add_text(md, sb, fault->summary ?: "The cause is not known.");
+	strbuf__adds(sb, " |\n");
+}
+
+static void add_totals(struct md *md, struct strbuf *sb, size_t fault_cnt)
+{
+	uint64_t more = faults__more(md->faults);
+
+	strbuf__adds(sb, "# jankbpf report\n\n");
+	add_count(sb, md->block_cnt, "block");
+	strbuf__adds(sb, " of ");
+	add_count(sb, fault_cnt, "fault");
+	strbuf__adds(sb, ", ");
+	clock__add_duration(sb, md->total_ns);
+	strbuf__adds(sb, " of delay");
+	if (md->hang_cnt) {
+		strbuf__adds(sb, ", ");
+		add_count(sb, md->hang_cnt, "hang");
+		strbuf__adds(sb, " that had not ended");
+	}
+	if (md->lost_cnt) {
+		strbuf__adds(sb, "; the runs count ");
+		add_count(sb, md->lost_cnt, "loss");
+		strbuf__adds(sb, ", see `--format html`");
+	}
+	strbuf__adds(sb, ".\n");
+	if (more) {
+		add_count(sb, more, "block");
+		strbuf__addf(sb, " belong to faults beyond the first %u, which are not shown.\n",
+			     FAULTS_MAX);
+	}
+}
+
+static int add_table(struct md *md, Jankbpf__Fault **faults, size_t cnt)
+{
+	struct strbuf *sb = &md->report.out->bytes;
+	size_t shown = md->report.list.top && md->report.list.top < cnt ? md->report.list.top : cnt;
+	int res = 0;
+
+	strbuf__adds(
+		sb,
+		"\n|  # | blocks |    total |      p50 |      max | behind | signature          "
+		"| function             | process      | worst block |\n"
+		"|---:|-------:|---------:|---------:|---------:|-------:|:-------------------"
+		"|:---------------------|:-------------|:------------|\n");
+	for (size_t i = 0; !res && i < shown; i++) {
+		add_row(md, sb, i + 1, faults[i]);
+		res = report_out__added(md->report.out);
+	}
+	if (shown < cnt)
+		strbuf__addf(sb, "\n%zu faults more: `--top 0` shows all.\n", cnt - shown);
+	return res;
+}
+
+static void add_fault(struct md *md, struct strbuf *sb, size_t nr, const Jankbpf__Fault *fault)
+{
+	const struct worst *worst;
+
+	strbuf__addf(sb, "\n## %zu. ", nr);
+	add_text(md, sb, fault->summary ?: "The cause is not known.");
+	strbuf__adds(sb, "\n\n");
+	add_count(sb, fault->blocks, "block");
+	strbuf__adds(sb, ", the worst ");
+	clock__add_duration(sb, fault->max_ns);
+	if (fault->id) {
+		strbuf__adds(sb, ": ");
+		add_code(md, sb, fault->id);
+	}
+	strbuf__adds(sb, "\n");
+	HASH_FIND_STR(md->by_signature, fault->signature ?: "", worst);
+	if (!worst || !worst->stacks.len)
+		return;
+	strbuf__adds(sb, "\n```\n");
+	strbuf__add(sb, worst->stacks.data, worst->stacks.len);
+	strbuf__adds(sb, "```\n");
+}
+
+static int md__finish(struct report *report)
+{
+	struct md *md = (struct md *)report;
+	struct strbuf *sb = &report->out->bytes;
+	Jankbpf__Fault **faults;
+	size_t cnt;
+	int res = faults__list(md->faults, report->list.order, &faults, &cnt);
+
+	if (res)
+		return res;
+	add_totals(md, sb, cnt);
+	if (cnt)
+		res = add_table(md, faults, cnt);
+	for (size_t i = 0; !res && i < cnt && i < SHOWN_FAULTS; i++) {
+		add_fault(md, sb, i + 1, faults[i]);
+		res = report_out__added(report->out);
+	}
+	free(faults);
+	return md->name.failed || md->clean.failed ? -ENOMEM : res;
+}
+
+const struct report_ops report_md = {
+	.name = "md",
+	.size = sizeof(struct md),
+	.init = md__init,
+	.record = md__record,
+	.finish = md__finish,
+	.free = md__free,
+};

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The page of one block.
+
+import { button, el, section } from "./dom.js";
+import { clock, count, day, duration, percent, plural, zoneOf } from "./format.js";
+import { frameName, report } from "./data.js";
+import { stateBar, stateLegend } from "./bar.js";
+import { blockJson, blockText, copyButton } from "./copy.js";
+import { facts, losses } from "./facts.js";
+import { kindMark, whoChips } from "./fault.js";
+import { flameGraph } from "./flame.js";
+import { select, sortedBlocks } from "./state.js";
+import { stackTexts } from "./stacks.js";
+import { timeline } from "./timeline.js";
+
+function crumbs(block, fault) {
+  const blocks = fault ? sortedBlocks(fault) : [];
+  const at = blocks.findIndex((one) => one.id === block.id);
+  return el("nav.crumbs", button("← Fault", () => select(block.sig, null), "Esc"),
+    at >= 0 ? el("span.dim", `block ${count(at + 1)} of ${count(blocks.length)}, by delay`) : null,
+    el("span.space"),
+    copyButton("Copy text", () => blockText(block)),
+    copyButton("Copy JSON", () => blockJson(block)),
+    copyButton("Copy link", () => location.href));
+}
+
+function when(block) {
+  const zone = zoneOf(block.start);
+  const parts = [];
+  if (block.real) parts.push(`${day(block.real, zone)} ${clock(block.real, zone, 3)}`);
+  if (block.thread.threshold_ns) parts.push(`threshold ${duration(block.thread.threshold_ns)}`);
+  if (block.behind) parts.push(`${plural(block.behind, "client")} waited meanwhile`);
+  if (block.conf) parts.push(`${percent(block.conf, 1)} sure`);
+  return el("p.dim", parts.join(" · "));
+}
+
+function causes(block) {
+  const parts = (block.parts || []).slice(1).filter(([, , share]) => share > 0.005);
+  return parts.length ? el("p", el("span.dim", "Also: "), parts.map(([kind, what, share, frame]) =>
+    `${percent(share, 1)} ${[kind, what].filter(Boolean).join(" ").replace("_", " ")}${frame ? ` in ${frameName(frame)}` : ""}`).join(", ")) : null;
+}
+
+export function blockPage(block, fault) {
+  return [
+    crumbs(block, fault),
+    el("div.title", kindMark(block), el("h2", el("span.delay", duration(block.delay)), " ",
+      block.hang ? "so far, not ended. " : "", block.say || "The cause is not known.")),
+    when(block),
+    whoChips(block),
+    section("Where the time went", null, stateBar(block.time, block.delay), stateLegend(block.time, block.delay), causes(block)),
+    section("Timeline", "each lane is a thread · click a part for its stack · drag to zoom", timeline(block),
+      block.more ? el("p.dim", `${plural(block.more, "shorter span")} off the CPU are not drawn; grey is time on the CPU, or theirs.`) : null),
+    section("Functions", "width: time · colour: what the thread did · click to zoom", flameGraph(block.w)),
+    section("Stacks", "innermost function first", stackTexts(block.w)),
+    facts(block),
+    losses(block.rest.lost, "This record is not complete"),
+    report.cut ? el("p.dim", "Some names found no room in this report.") : null,
+  ];
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The other fields of a record, by their names in docs/record.md, with units.
+
+import { el, section, titled } from "./dom.js";
+import { count, duration } from "./format.js";
+
+const GROUPS = [
+  ["Message", "what the dispatch handled", ["message"]],
+  ["Scheduling", "how the kernel ran the thread", ["scheduling", "faults", "preemptors"]],
+  ["Machine", "its load meanwhile", ["cpu", "host", "frames"]],
+  ["Process", "", ["process", "pid", "thread", "tid", "exe", "loop", "role", "uid", "unit", "cgroup", "container", "pod", "ns_pid",
+    "threshold_ns"]],
+];
+
+const HIDDEN = new Set(["schema", "type", "samples", "lost", "severity", "occurrence"]);
+
+function valueText(key, value) {
+  if (typeof value !== "number") return String(value);
+  if (/(^|_)ns$/.test(key)) return duration(value);
+  if (/_pct$/.test(key)) return `${value} %`;
+  if (/_kb$/.test(key)) return `${count(Math.round(value / 1024))} MiB`;
+  if (/_khz$/.test(key)) return `${(value / 1e6).toFixed(2)} GHz`;
+  if (/_hz$/.test(key)) return `${value} Hz`;
+  return Number.isInteger(value) && !/(^|_)(pid|tid|uid|fd)$/.test(key) ? count(value) : String(value);
+}
+
+function labelOf(key) {
+  return key.replace(/_(ns|pct|kb|khz|hz)$/, "").replace(/_/g, " ");
+}
+
+// "kworker (12) 3.2 ms" of an object in a list.
+function shortObject(value) {
+  return Object.entries(value).filter(([, part]) => typeof part !== "object")
+    .map(([key, part]) => (key === "comm" || key === "process" ? String(part) : `${labelOf(key)} ${valueText(key, part)}`)).join(", ");
+}
+
+function rows(key, value) {
+  if (value === null || value === undefined || HIDDEN.has(key)) return [];
+  if (Array.isArray(value))
+    return value.map((part, i) => [i ? "" : labelOf(key), typeof part === "object" ? shortObject(part) : String(part), key]);
+  if (typeof value === "object")
+    return Object.entries(value).flatMap(([name, part]) => rows(name, part).map(([label, ...more]) =>
+      [label && ["cpu", "host", "faults", "psi", "handler", "callback", "source"].includes(key) && key !== "host"
+        ? `${labelOf(key)}: ${label}` : label, ...more]));
+  return [[labelOf(key), valueText(key, value), key]];
+}
+
+function table(all) {
+  return el("dl.facts", all.flatMap(([label, value, key]) => [titled(el("dt", label), key), el("dd", value)]));
+}
+
+export function facts(block) {
+  const all = { ...block.thread, ...block.rest, host: { ...block.thread.host, ...block.rest.host } };
+  const used = new Set(GROUPS.flatMap(([, , keys]) => keys));
+  const others = Object.keys(all).filter((key) => !used.has(key));
+  const groups = [...GROUPS, ["More", "", others]].map(([title, note, keys]) => {
+    const found = keys.flatMap((key) => rows(key, all[key]));
+    return found.length ? el("div.group", titled(el("h4", title), note), table(found)) : null;
+  });
+  return section("Facts", "names as in docs/record.md", el("div.groups", groups));
+}
+
+export function losses(lost, title) {
+  const all = Object.entries(lost || {}).filter(([, n]) => n);
+  if (!all.length) return null;
+  return el("div.lost", el("h4", title), el("p", all.map(([reason, n]) => `${count(n)} ${reason}`).join(", ")),
+    el("p.dim", "docs/losses.md explains each reason."));
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The page of a fault: its blocks, and where their time went.
+
+import { blamed, report } from "./data.js";
+import { el, section, stateClass } from "./dom.js";
+import { clock, count, day, duration, plural, zoneOf } from "./format.js";
+import { stateBar, stateLegend } from "./bar.js";
+import { flameGraph } from "./flame.js";
+import { select, sortedBlocks } from "./state.js";
+import { stackTexts, sumWeights } from "./stacks.js";
+
+const SHOWN = 100;
+
+export function chip(label, value, title) {
+  if (!value) return null;
+  const ret = el("span.chip", el("span.dim", label), el("span.value", value));
+  if (title) ret.title = title;
+  return ret;
+}
+
+export function whoChips(block) {
+  const frame = blamed(block);
+  const { thread } = block;
+  return el("p.chips",
+    chip("function", frame && frame.name, frame && (frame.file ? `${frame.file}:${frame.line}` : frame.module)),
+    chip("process", thread.process, thread.exe),
+    chip("thread", thread.thread),
+    chip("loop", thread.loop),
+    chip("unit", thread.unit),
+    chip("signature", block.sig));
+}
+
+export function kindMark(block) {
+  const word = [block.kind, block.what].filter(Boolean).join(" · ") || "unknown";
+  const state = block.kind === "cpu" || block.kind === "kernel" ? "running" : block.kind;
+  return el("span.kind", el(`i.${stateClass(report.states.includes(state) ? state : "other")}`), word.replace("_", " "));
+}
+
+function figure(label, value) {
+  return el("div", el("b", value), el("span.dim", label));
+}
+
+function blockRow(block) {
+  const zone = zoneOf(block.start);
+  const ret = el("button.block-row",
+    el("b", duration(block.delay)),
+    el("span.dim", block.real ? clock(block.real, zone, 3) : "?"),
+    stateBar(block.time, block.delay, true),
+    el("span.say", block.hang ? "Has not ended. " : "", block.say || "The cause is not known."));
+  ret.type = "button";
+  ret.dataset.id = block.id;
+  ret.title = `${day(block.real, zone)} ${block.id}`;
+  ret.addEventListener("click", () => select(block.sig, block.id));
+  return ret;
+}
+
+function blockList(fault) {
+  const blocks = sortedBlocks(fault);
+  const list = el("div.block-list", blocks.slice(0, SHOWN).map(blockRow));
+  if (blocks.length > SHOWN)
+    list.append(el("p.empty", `${count(blocks.length - SHOWN)} shorter blocks more: select an area of the map above to see them.`));
+  return list;
+}
+
+export function faultPage(fault) {
+  const { worst } = fault;
+  const weights = sumWeights(fault.blocks);
+  return [
+    el("div.title", kindMark(worst), el("h2", worst.say || "The cause is not known.")),
+    whoChips(worst),
+    el("div.figures-row", figure("total", duration(fault.total)), figure("blocks", count(fault.blocks.length)),
+      figure("p50", duration(fault.p50)), figure("longest", duration(fault.max)),
+      fault.behind ? figure("clients behind", count(fault.behind)) : null),
+    section("Where the time went", plural(fault.blocks.length, "block"), stateBar(fault.time, fault.total),
+      stateLegend(fault.time, fault.total)),
+    section("Functions", "width: time · colour: what the thread did · click to zoom", flameGraph(weights)),
+    section("Blocks", "the longest first · Enter opens one", blockList(fault)),
+    section("Stacks", "of all these blocks, innermost function first", stackTexts(weights)),
+  ];
+}

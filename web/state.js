@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What is selected and filtered. The address has the selection, so that a link shows the same.
+
+import { faultOf, report, searchText } from "./data.js";
+
+export const state = {
+  search: "", // lower case
+  area: null, // of the heat map: { from, to } in µs, { low, high } in ns
+  sort: "total",
+  descending: true,
+  sig: null,
+  id: null, // of the block that is shown; null: the fault
+  faults: [], // that are shown, sorted
+  blocks: [], // that are shown
+};
+
+const listeners = [];
+
+// Calls listener({ filter, select }) after each change.
+export function onChange(listener) {
+  listeners.push(listener);
+}
+
+function tell(change) {
+  for (const listener of listeners) listener(change);
+}
+
+const values = {
+  total: (fault) => fault.total,
+  blocks: (fault) => fault.blocks.length,
+  p50: (fault) => fault.p50,
+  max: (fault) => fault.max,
+  behind: (fault) => fault.behind,
+  last: (fault) => fault.worst.real || 0,
+};
+
+function isInArea(block, area) {
+  return !area || (block.real >= area.from && block.real <= area.to && block.delay >= area.low && block.delay <= area.high);
+}
+
+function isFound(block) {
+  if (!state.search) return true;
+  if (block.text === undefined) block.text = searchText(block);
+  return state.search.split(/\s+/).every((word) => block.text.includes(word));
+}
+
+export function sortFaults() {
+  const value = values[state.sort];
+  const sign = state.descending ? -1 : 1;
+  state.faults.sort((a, b) => sign * (value(a) - value(b)) || b.total - a.total || b.max - a.max);
+}
+
+function refilter() {
+  state.blocks = report.blocks.filter((block) => isFound(block) && isInArea(block, state.area));
+  const bySig = new Map();
+  for (const block of state.blocks) {
+    if (!bySig.has(block.sig)) bySig.set(block.sig, []);
+    bySig.get(block.sig).push(block);
+  }
+  state.faults = [...bySig].map(([sig, blocks]) => faultOf({ sig }, blocks));
+  sortFaults();
+}
+
+export function currentFault() {
+  return state.faults.find((fault) => fault.sig === state.sig) || null;
+}
+
+export function currentBlock() {
+  return state.id === null ? null : report.byId.get(state.id) || null;
+}
+
+// --- the address
+
+function writeAddress() {
+  const words = [];
+  if (state.sig !== null) words.push(`sig=${encodeURIComponent(state.sig)}`);
+  if (state.id !== null) words.push(`id=${encodeURIComponent(state.id)}`);
+  const hash = words.length ? `#${words.join("&")}` : "";
+  if (hash && hash !== location.hash) history.replaceState(null, "", hash);
+}
+
+export function readAddress() {
+  const words = new URLSearchParams(location.hash.slice(1));
+  const block = words.has("id") ? report.byId.get(words.get("id")) : undefined;
+  if (block) select(block.sig, block.id);
+  else if (words.has("sig") && report.bySignature.has(words.get("sig"))) select(words.get("sig"), null);
+}
+
+// --- changes
+
+export function select(sig, id) {
+  if (sig === state.sig && id === state.id) return;
+  state.sig = sig;
+  state.id = id;
+  writeAddress();
+  tell({ select: true });
+}
+
+export function filter(change) {
+  Object.assign(state, change);
+  refilter();
+  if (!currentFault()) {
+    state.sig = state.faults.length ? state.faults[0].sig : null;
+    state.id = null;
+  }
+  tell({ filter: true, select: true });
+}
+
+export function sortBy(key) {
+  state.descending = state.sort === key ? !state.descending : true;
+  state.sort = key;
+  sortFaults();
+  tell({ filter: true });
+}
+
+// The next fault of the list, or the next block of the fault.
+export function step(by) {
+  const fault = currentFault();
+  if (state.id !== null && fault) {
+    const blocks = sortedBlocks(fault);
+    const at = blocks.findIndex((block) => block.id === state.id);
+    const next = blocks[Math.max(0, Math.min(blocks.length - 1, at + by))];
+    if (next) select(state.sig, next.id);
+  } else if (state.faults.length) {
+    const at = state.faults.indexOf(fault);
+    select(state.faults[Math.max(0, Math.min(state.faults.length - 1, at + by))].sig, null);
+  }
+}
+
+export function sortedBlocks(fault) {
+  if (!fault.sorted) fault.sorted = [...fault.blocks].sort((a, b) => b.delay - a.delay);
+  return fault.sorted;
+}
