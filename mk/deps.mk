@@ -23,4 +23,7 @@ deps-runtime: #:packages the same, for the tests of Go's and Tokio's loops
 deps-verdicts: #:packages the same, for the servers of make verdicts
 	$(Q)deps/install verdicts
 
-.PHONY: deps deps-build deps-test deps-cross deps-vm deps-runtime deps-verdicts
+deps-web: #:packages the same, for make check-web
+	$(Q)deps/install web
+
+.PHONY: deps deps-build deps-test deps-cross deps-vm deps-runtime deps-verdicts deps-web

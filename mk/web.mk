@@ -2,7 +2,7 @@
 # web/: the page of `jankbpf report --format html`. web/bundle.py makes one file of its parts, as two C string literals: what
 # comes before the data and what comes after.
 
-WEB_SRC  := $(wildcard web/*)
+WEB_SRC  := $(filter-out %.mjs,$(wildcard web/*))
 PAGE_INC := $(OUT)/report_head.inc $(OUT)/report_tail.inc
 
 $(PAGE_INC) &: $(WEB_SRC)
@@ -11,3 +11,25 @@ $(PAGE_INC) &: $(WEB_SRC)
 	$(Q)$(PYTHON) web/bundle.py $(PAGE_INC)
 
 $(VARIANT)/user/export/report/html.o: $(PAGE_INC)
+
+# --- the page's own tests: not part of `make check`, which needs neither npm nor a browser
+
+ESLINT := $(OUT)/web/node_modules/.bin/eslint
+
+$(ESLINT):
+	@mkdir -p $(OUT)/web
+	$(call msg,NPM,eslint)
+	$(Q)npm install --prefix $(OUT)/web --silent --no-audit --no-fund --no-package-lock eslint@9 @eslint/js@9
+
+# The rules import a module, which is looked for beside their file.
+lint-web: $(ESLINT)
+	$(Q)cp web/eslint.config.mjs $(OUT)/web/
+	$(Q)$(ESLINT) -c $(OUT)/web/eslint.config.mjs web
+
+check-web: lint-web program #:tests the HTML report: eslint (by npm), and a headless Chromium (make deps-web)
+	$(Q)$(call RUN_TESTS,tests/web/page.t)
+
+screenshots: program tools #:sources docs/images, of a traced simjank and redis (as root)
+	$(Q)$(PYTHON) tests/web/screenshots.py docs/images
+
+.PHONY: lint-web check-web screenshots

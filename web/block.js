@@ -3,7 +3,7 @@
 
 import { button, el, section } from "./dom.js";
 import { clock, count, day, duration, percent, plural, zoneOf } from "./format.js";
-import { frameName, report } from "./data.js";
+import { frameName, report, restOf } from "./data.js";
 import { stateBar, stateLegend } from "./bar.js";
 import { blockJson, blockText, copyButton } from "./copy.js";
 import { facts, losses } from "./facts.js";
@@ -53,7 +53,7 @@ export function blockPage(block, fault) {
     section("Functions", "width: time · colour: what the thread did · click to zoom", flameGraph(block.w)),
     section("Stacks", "innermost function first", stackTexts(block.w)),
     facts(block),
-    losses(block.rest.lost, "This record is not complete"),
+    losses(restOf(block).lost, "This record is not complete"),
     report.cut ? el("p.dim", "Some names found no room in this report.") : null,
   ];
 }

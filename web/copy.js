@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A block as text and as JSON, for the clipboard.
 
-import { report } from "./data.js";
+import { report, restOf } from "./data.js";
 import { button } from "./dom.js";
 import { duration } from "./format.js";
 
@@ -44,7 +44,7 @@ export function blockText(block) {
 // The record with its samples merged by stack.
 export function blockJson(block) {
   const byState = (time) => Object.fromEntries(time.map((ns, state) => [report.states[state], ns]).filter(([, ns]) => ns));
-  const { samples, schema, type, ...rest } = { ...block.thread, ...block.rest };
+  const { samples, schema, type, ...rest } = { ...block.thread, ...restOf(block) };
   return JSON.stringify({
     schema, type: block.hang ? "hang" : "block", id: block.known ? block.id : undefined, start: block.start,
     start_ns: block.mono, duration_ns: block.dur, start_delay_ns: block.sd, delay_ns: block.delay, cpu_ns: block.cpu,

@@ -23,8 +23,13 @@ function addFrame(fn, module, file, line, flags, offset) {
   });
 }
 
-function addBlock(rest, block) {
-  block.rest = rest;
+// The other fields of a block's record: read when they are shown.
+export function restOf(block) {
+  if (!block.rest) block.rest = block.restLine ? JSON.parse(block.restLine)[1] : {};
+  return block.rest;
+}
+
+function addBlock(block) {
   block.thread = report.threads[block.o || 0] || {};
   block.delay = block.delay || 0;
   block.sig = block.sig || "";
@@ -36,13 +41,17 @@ function addBlock(rest, block) {
 }
 
 function takeLine(line) {
+  if (line.startsWith('["x"')) {
+    if (report.blocks.length) report.blocks[report.blocks.length - 1].restLine = line;
+    return;
+  }
   const [kind, ...values] = JSON.parse(line);
   switch (kind) {
     case "s": report.texts.push(values[0]); break;
     case "f": addFrame(...values); break;
     case "k": report.stacks.push(values[0].map((nr) => report.frames[nr]).filter(Boolean)); break;
     case "o": report.threads.push(values[0]); break;
-    case "b": addBlock(...values); break;
+    case "b": addBlock(values[0]); break;
     case "r": report.summaries.push(values[0]); break;
     case "jankbpf-report": [, report.version, report.states] = values; break;
     case "end": report.complete = true; report.cut = values[1]; break;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The other fields of a record, by their names in docs/record.md, with units.
 
+import { restOf } from "./data.js";
 import { el, section, titled } from "./dom.js";
 import { count, duration } from "./format.js";
 
@@ -50,9 +51,11 @@ function table(all) {
 }
 
 export function facts(block) {
-  const all = { ...block.thread, ...block.rest, host: { ...block.thread.host, ...block.rest.host } };
+  const rest = restOf(block);
+  const all = { ...block.thread, ...rest, host: { ...block.thread.host, ...rest.host } };
   const used = new Set(GROUPS.flatMap(([, , keys]) => keys));
   const others = Object.keys(all).filter((key) => !used.has(key));
+  if (block.ran) all.scheduling = { ...all.scheduling, more_preemptors: block.ran };
   const groups = [...GROUPS, ["More", "", others]].map(([title, note, keys]) => {
     const found = keys.flatMap((key) => rows(key, all[key]));
     return found.length ? el("div.group", titled(el("h4", title), note), table(found)) : null;

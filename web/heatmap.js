@@ -92,9 +92,10 @@ function draw() {
   axes(g);
   collect(state.area || state.search ? state.blocks : report.blocks);
   const most = Math.max(1, ...[...view.cells.values()].map((cell) => cell.count));
+  const [own, all] = [colorOf("accent"), colorOf("heat")];
   for (const cell of view.cells.values()) {
     g.globalAlpha = 0.4 + 0.6 * (Math.log(cell.count + 1) / Math.log(most + 1));
-    g.fillStyle = colorOf(cell.own ? "accent" : "heat");
+    g.fillStyle = cell.own ? own : all;
     g.fillRect(cell.x + 0.5, cell.y + 0.5, CELL_X - 1.5, CELL_Y - 1.5);
   }
   g.globalAlpha = 1;

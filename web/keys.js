@@ -68,7 +68,11 @@ export function startKeys(redraw) {
     Enter: open, Escape: back, "/": () => byId("search").focus(), s: nextSort, t: toggle, "?": showHelp,
   };
   const search = byId("search");
-  search.addEventListener("input", () => filter({ search: search.value.trim().toLowerCase() }));
+  let waiting = 0;
+  search.addEventListener("input", () => {
+    clearTimeout(waiting); // while the user types
+    waiting = setTimeout(() => filter({ search: search.value.trim().toLowerCase() }), 80);
+  });
   search.addEventListener("keydown", onSearchKey);
   byId("theme").addEventListener("click", toggle);
   byId("help").addEventListener("click", showHelp);

@@ -36,7 +36,7 @@ function linkDetails(link) {
   return details(el("span", `${link.comm} (${link.tid}) `, link.role === "held" ? "held the mutex" : "ended the wait"), [
     link.process && `Process ${link.process}, pid ${link.pid}.`,
     `Mostly ${link.state.replace("_", " ")}${link.syscall ? ` in ${link.syscall}` : ""}${link.waited ? `, ${link.waited}` : ""}; ` +
-    `${duration(link.ns)} beside the wait above it.`,
+    `it shares ${duration(link.ns)} with the thread above it.`,
   ], [["", link.stack], ["At the wake-up it was in:", link.wakeStack]]);
 }
 

@@ -180,7 +180,7 @@ def dispatches(records):
 # --- HTML
 
 class Page:
-    """The data of an HTML report: `blocks` as [rest, block]; `faults` are contradictions."""
+    """The data of an HTML report: `blocks` as the page has them; `faults` are contradictions."""
     BEGIN = '<script type="text/plain" id="data">\n'
 
     def __init__(self, text):
@@ -211,12 +211,12 @@ class Page:
         elif kind == "o":
             self.threads.append(values[0])
         elif kind == "b":
-            block = values[1]
+            block = values[0]
             self.known([block["o"]], self.threads)
             self.known([weight[3] for weight in block["w"]], self.stacks)
             self.known([span[8] for span in block["spans"]] + [link[11] for link in block.get("chain", ())], self.stacks)
             self.known([span[6] for span in block["spans"]], self.texts)
-            self.blocks.append(values)
+            self.blocks.append(block)
 
     def known(self, numbers, table):
         if any(number >= len(table) for number in numbers):

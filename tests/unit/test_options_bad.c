@@ -70,7 +70,7 @@ static const struct bad bads[] = {
 	{ "-p 1 --max-size 5", "--max-size '5' is out of range: give 1M to" },
 	{ "-p 1 --max-size big", "--max-size 'big': give a number of bytes" },
 	{ "-p 1 --format xml",
-	  "--format 'xml': give text, json, proto, folded, pprof, perfetto or speedscope" },
+	  "--format 'xml': give text, json, proto, folded, pprof, perfetto, speedscope, md or html" },
 	{ "-p 1 --backend ebpf", "--backend 'ebpf': give auto, kernel or uprobe" },
 	{ "-p 1 --backend \1", "--backend '': give auto, kernel or uprobe" },
 	{ "-p 1 --marks on", "--marks 'on': give auto, always or never" },

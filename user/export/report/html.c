@@ -135,9 +135,11 @@ static bool is_full(struct html *h, const Jankbpf__Block *block)
 
 /*
  * The record without what has its own form in the page. Borrows from block: the identity is in
- * html__thread, and html__add_block has the verdict, times, samples and chain.
+ * html__thread, and html__add_block has the verdict, times, samples and chain. Of the preemptors, the
+ * longest.
  */
-static void rest_of(Jankbpf__Block *ret, Jankbpf__Host *host, const Jankbpf__Block *block)
+static void rest_of(Jankbpf__Block *ret, Jankbpf__Host *host, const Jankbpf__Block *block,
+		    bool full)
 {
 	*ret = *block;
 	jankbpf__host__init(host);
@@ -157,6 +159,8 @@ static void rest_of(Jankbpf__Block *ret, Jankbpf__Host *host, const Jankbpf__Blo
 	ret->time = NULL;
 	ret->cause = NULL;
 	ret->n_samples = ret->n_chain = 0;
+	if (ret->n_preemptors > html__preemptors(full))
+		ret->n_preemptors = html__preemptors(full);
 }
 
 static int write_block(struct html *h, const Jankbpf__Record *record, const Jankbpf__Block *block)
@@ -164,21 +168,26 @@ static int write_block(struct html *h, const Jankbpf__Record *record, const Jank
 	bool is_hang = record->type_case == JANKBPF__RECORD__TYPE_HANG;
 	Jankbpf__Record short_record = JANKBPF__RECORD__INIT;
 	Jankbpf__Block rest;
+	bool full = is_full(h, block);
 	Jankbpf__Host host;
 	struct jsonw w;
 	int res;
 
-	rest_of(&rest, &host, block);
+	rest_of(&rest, &host, block, full);
 	short_record.type_case = record->type_case;
 	short_record.block = &rest;
 	strbuf__reset(&h->line);
 	strbuf__adds(&h->line, "[\"b\",");
-	json__add_record(&h->line, &short_record);
-	strbuf__addc(&h->line, ',');
 	jsonw__init(&w, &h->line);
-	res = html__add_block(h, &w, block, is_hang, is_full(h, block));
+	res = html__add_block(h, &w, block, is_hang, full);
 	strbuf__addc(&h->line, ']');
 	h->block_cnt++;
+	if (!res)
+		res = html__line(h, &h->line);
+	strbuf__reset(&h->line);
+	strbuf__adds(&h->line, "[\"x\",");
+	json__add_record(&h->line, &short_record);
+	strbuf__addc(&h->line, ']');
 	return res ?: html__line(h, &h->line);
 }
 

@@ -5,7 +5,8 @@
  * on; 0 is none:
  *   ["s",TEXT]  ["f",FUNCTION,MODULE,FILE,LINE,FLAGS,"0xOFFSET"]  ["k",[FRAME,…]] innermost first
  *   ["o",{…}]   the fields of a record that belong to its thread and machine
- *   ["b",{…},{…}] a block: the other fields as in the record, and what html_block.c makes
+ *   ["b",{…}]   a block, as html_block.c makes it
+ *   ["x",{…}]   the other fields of its record; the page reads this line when it shows the block
  *   ["r",{…}]   the summary of a run
  */
 #ifndef JANK_EXPORT_REPORT_HTML_H
@@ -50,6 +51,12 @@ uint32_t html__stack(struct html *h, Jankbpf__Frame *const *frames, size_t cnt);
 uint32_t html__thread(struct html *h, const Jankbpf__Block *block);
 
 /* --- html_block.c */
+
+/* How many preemptors of a block the page has; html__add_block adds the count of the others. */
+static inline size_t html__preemptors(bool full)
+{
+	return full ? 12 : 4;
+}
 
 /* Adds the object with what the page shows of a block. 0 or -ENOMEM. */
 int html__add_block(struct html *h, struct jsonw *w, const Jankbpf__Block *block, bool is_hang,

@@ -256,6 +256,8 @@ int html__add_block(struct html *h, struct jsonw *w, const Jankbpf__Block *block
 	add_known(w, "sd", block->start_delay_ns);
 	add_known(w, "delay", value__delay(block));
 	add_known(w, "cpu", block->cpu_ns);
+	if (block->n_preemptors > html__preemptors(full))
+		add_known(w, "ran", block->n_preemptors - html__preemptors(full));
 	add_known(w, "behind", block->behind);
 	jsonw__key(w, "time");
 	add_time(w, block->time);

@@ -316,9 +316,9 @@ static void add_totals(struct md *md, struct strbuf *sb, size_t fault_cnt)
 		strbuf__adds(sb, " that had not ended");
 	}
 	if (md->lost_cnt) {
-		strbuf__adds(sb, "; the runs count ");
-		add_count(sb, md->lost_cnt, "loss");
-		strbuf__adds(sb, ", see `--format html`");
+		strbuf__adds(sb, "; the runs lost ");
+		add_count(sb, md->lost_cnt, "part");
+		strbuf__adds(sb, " of records (`--format html` says which)");
 	}
 	strbuf__adds(sb, ".\n");
 	if (more) {
