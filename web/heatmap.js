@@ -61,10 +61,12 @@ function axes(g) {
   g.textAlign = "right";
   g.textBaseline = "middle";
   const wide = view.high - view.low > 2.4;
+  let last = Infinity;
   for (let power = Math.floor(view.low); power <= view.high; power++)
     for (const digit of wide ? [1] : [1, 2, 5]) {
       const y = Math.round(toY(digit * 10 ** power)) + 0.5;
-      if (y < TOP + 4 || y > view.height - BOTTOM) continue;
+      if (y < TOP + 4 || y > Math.min(view.height - BOTTOM, last - 16)) continue;
+      last = y;
       g.beginPath();
       g.moveTo(LEFT, y);
       g.lineTo(view.width - RIGHT, y);

@@ -54,13 +54,14 @@ const struct command_row command_rows[] = {
 	{ CMD_REPORT,
 	  "report",
 	  { "report [-o FILE] [--format FORMAT] [--since TIME] [--sig HEX] DIR|FILE…" },
-	  .summary = "write the blocks of records or journals for another tool",
-	  .details = "Writes the blocks of each DIR of -o, of each FILE of records (- is standard "
-		     "input) and of each journal as one report: folded stacks for flame graphs, a "
-		     "profile for pprof, a trace for Perfetto, or a file for speedscope. Needs no "
-		     "privilege.",
-	  .example = "jankbpf report --format perfetto -o trace.pftrace blocks",
-	  .example_is = "the blocks of the directory blocks as a trace for Perfetto",
+	  .summary = "write the blocks of records or journals for people or another tool",
+	  .details =
+		  "Writes the blocks of each DIR of -o, of each FILE of records (- is standard "
+		  "input) and of each journal as one report: the faults as Markdown (the default), "
+		  "a page for a browser, folded stacks for flame graphs, a profile for pprof, a "
+		  "trace for Perfetto, or a file for speedscope. Needs no privilege.",
+	  .example = "jankbpf report --format html -o report.html blocks",
+	  .example_is = "the blocks of the directory blocks as a page for a browser",
 	  .operand = OPERAND_FILES },
 	{ CMD_DOCTOR,
 	  "doctor",

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Reports for people: Markdown and HTML, of hostile names, absent fields and large blocks. */
+#include <jansson.h>
+
+#include "base/text.h"
+#include "export/report/report.h"
+#include "tests/export_run.h"
+
+#define EVIL	  "</script><!--<script>`|\n\x1b[31m\xff<b>"
+#define DATA	  "<script type=\"text/plain\" id=\"data\">\n"
+#define SPAN_CNT  500
+#define FRAME_MAX 2
+
+/* What a report writes of the record, `times` times. */
+static void make(struct strbuf *bytes, const struct report_ops *ops, const Jankbpf__Record *record,
+		 int times)
+{
+	char path[256];
+	struct report_out out = {};
+	struct report *report = report__new(ops, &out);
+
+	snprintf(path, sizeof(path), "%s/report", scratch_dir);
+	out.fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	for (int i = 0; i < times; i++)
+		is_int(ops->record(report, record), 0, "%s: taken", ops->name);
+	is_int(ops->finish(report) ?: report_out__flush(&out), 0, "%s: finished", ops->name);
+	report__free(report);
+	strbuf__free(&out.bytes);
+	close(out.fd);
+	slurp(path, bytes);
+}
+
+/* --- the page's data */
+
+/* The values of the lines of a kind. */
+static json_t *lines_of(const struct strbuf *page, const char *kind)
+{
+	const char *at = strstr(strbuf__str(page), DATA);
+	json_t *ret = json_array();
+
+	at = at ? at + strlen(DATA) : "";
+	while (*at && strncmp(at, "</script>", 9)) {
+		size_t len = strcspn(at, "\n");
+		json_t *line = json_loadb(at, len, 0, NULL);
+
+		if (!line)
+			ok(false, "a line is no JSON: %.*s", (int)len, at);
+		else if (!strcmp(json_string_value(json_array_get(line, 0)), kind))
+			json_array_append(ret, json_array_get(line, json_array_size(line) - 1));
+		json_decref(line);
+		at += len + (at[len] == '\n');
+	}
+	return ret;
+}
+
+static size_t count(const struct strbuf *page, const char *kind)
+{
+	json_t *lines = lines_of(page, kind);
+	size_t ret = json_array_size(lines);
+
+	json_decref(lines);
+	return ret;
+}
+
+static unsigned occurrences(const char *text, const char *part)
+{
+	unsigned ret = 0;
+
+	while ((text = strstr(text, part))) {
+		ret++;
+		text += strlen(part);
+	}
+	return ret;
+}
+
+/* --- records */
+
+static Jankbpf__Frame evil_frame(void)
+{
+	Jankbpf__Frame ret = JANKBPF__FRAME__INIT;
+
+	ret.function = ret.module = ret.file = EVIL;
+	ret.app = true;
+	return ret;
+}
+
+struct big {
+	Jankbpf__Record record;
+	Jankbpf__Block block;
+	Jankbpf__Cause cause;
+	Jankbpf__Time time;
+	Jankbpf__Blocked blocked;
+	Jankbpf__Frame frame;
+	Jankbpf__Frame *frames[FRAME_MAX];
+	Jankbpf__Sample samples[SPAN_CNT];
+	Jankbpf__Sample *list[SPAN_CNT];
+};
+
+/* A block whose names are hostile, with spans of one stack. */
+static const Jankbpf__Record *make_big(struct big *big)
+{
+	jankbpf__record__init(&big->record);
+	jankbpf__block__init(&big->block);
+	jankbpf__cause__init(&big->cause);
+	jankbpf__time__init(&big->time);
+	jankbpf__blocked__init(&big->blocked);
+	big->record.type_case = JANKBPF__RECORD__TYPE_BLOCK;
+	big->record.block = &big->block;
+	big->frame = evil_frame();
+	big->frames[0] = big->frames[1] = &big->frame;
+	for (size_t i = 0; i < SPAN_CNT; i++) {
+		Jankbpf__Sample *sample = big->list[i] = &big->samples[i];
+
+		jankbpf__sample__init(sample);
+		sample->t_ns = 1000 * i;
+		sample->has_ns = true;
+		sample->ns = 500 + i;
+		sample->state = "futex";
+		sample->n_stack = FRAME_MAX;
+		sample->stack = big->frames;
+		big->blocked.futex += sample->ns;
+	}
+	big->time.blocked_ns = &big->blocked;
+	big->block.duration_ns = big->blocked.futex;
+	big->block.time = &big->time;
+	big->block.n_samples = SPAN_CNT;
+	big->block.samples = big->list;
+	big->block.process = big->block.thread = big->block.id = EVIL;
+	big->cause.kind = big->cause.summary = big->cause.signature = EVIL;
+	big->block.cause = &big->cause;
+	return &big->record;
+}
+
+/* --- tests */
+
+static void test_hostile_page(void)
+{
+	struct big *big = calloc(1, sizeof(*big));
+	struct strbuf page = STRBUF_INIT;
+	const char *data, *end;
+
+	make(&page, &report_html, make_big(big), 40);
+	data = strstr(strbuf__str(&page), DATA);
+	end = data ? strchr(data + strlen(DATA), '<') : NULL;
+	ok(end && !strncmp(end, "</script>\n<script>", 18), "no name ends the data");
+	is_uint(text__utf8_part(strbuf__str(&page)), page.len, "all is UTF-8");
+	is_uint(count(&page, "b"), 40, "each block is a line");
+	is_uint(count(&page, "x"), 40, "and its other fields are one");
+	is_uint(count(&page, "k"), 1, "a stack is defined once");
+	is_uint(count(&page, "f"), 1, "so is a frame");
+	is_uint(count(&page, "o"), 1, "so is a thread");
+	strbuf__free(&page);
+	free(big);
+}
+
+static void test_spans(void)
+{
+	struct big *big = calloc(1, sizeof(*big));
+	struct strbuf page = STRBUF_INIT;
+	json_t *blocks, *first, *last, *weight;
+
+	make(&page, &report_html, make_big(big), 40);
+	blocks = lines_of(&page, "b");
+	first = json_array_get(blocks, 0);
+	last = json_array_get(blocks, 39);
+	is_uint(json_array_size(json_object_get(first, "spans")), 60, "the 60 longest spans");
+	is_int(json_integer_value(json_object_get(first, "more")), SPAN_CNT - 60,
+	       "and how many there are besides");
+	is_uint(json_array_size(json_object_get(last, "spans")), 8, "a later equal block has 8");
+	is_uint(json_array_size(json_object_get(last, "w")), 1,
+		"spans of one stack are one weight");
+	weight = json_array_get(json_object_get(last, "w"), 0);
+	is_uint((uint64_t)json_integer_value(json_array_get(weight, 1)), big->block.duration_ns,
+		"with all their time");
+	json_decref(blocks);
+	strbuf__free(&page);
+	free(big);
+}
+
+static void test_absent_fields(void)
+{
+	Jankbpf__Record record = JANKBPF__RECORD__INIT;
+	Jankbpf__Summary summary = JANKBPF__SUMMARY__INIT;
+	Jankbpf__Block block = JANKBPF__BLOCK__INIT;
+	struct strbuf text = STRBUF_INIT;
+
+	record.type_case = JANKBPF__RECORD__TYPE_BLOCK;
+	record.block = &block;
+	make(&text, &report_html, &record, 1);
+	is_uint(count(&text, "b"), 1, "a block without any field is in the page");
+	make(&text, &report_md, &record, 1);
+	ok(strstr(strbuf__str(&text), "1 block of 1 fault"), "and in the Markdown");
+	ok(strstr(strbuf__str(&text), "The cause is not known."),
+	   "which says what it does not know");
+	record.type_case = JANKBPF__RECORD__TYPE_SUMMARY;
+	record.summary = &summary;
+	make(&text, &report_html, &record, 1);
+	is_uint(count(&text, "r"), 1, "a summary is a line");
+	strbuf__free(&text);
+}
+
+static void test_hostile_md(void)
+{
+	struct big *big = calloc(1, sizeof(*big));
+	struct strbuf text = STRBUF_INIT;
+	const char *str, *fence;
+	bool in_code = false;
+
+	make(&text, &report_md, make_big(big), 3);
+	str = strbuf__str(&text);
+	fence = strstr(str, "\n```\n");
+	ok(fence && strstr(str, "\\</script>"), "a name is before the fence");
+	for (const char *at = str; fence && at < fence; at++) {
+		bool is_escaped = at > str && at[-1] == '\\';
+
+		in_code ^= *at == '`' && !is_escaped;
+		if (*at == '<' && !in_code && !is_escaped)
+			ok(false, "a name is markup: %.30s", at);
+	}
+	ok(!strchr(str, '\x1b'), "no name reaches the terminal's controls");
+	is_uint(occurrences(str, "\n```\n"), 2, "no name ends the fence");
+	is_uint(text__utf8_part(str), text.len, "all is UTF-8");
+	strbuf__free(&text);
+	free(big);
+}
+
+int main(void)
+{
+	scratch__init();
+	test_hostile_page();
+	test_spans();
+	test_absent_fields();
+	test_hostile_md();
+	return tap__done();
+}
