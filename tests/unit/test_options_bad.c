@@ -124,7 +124,7 @@ static const struct bad bads[] = {
 	  "unknown option '--fsp'; did you mean '--fps'? See jankbpf replay --help" },
 	{ "replay f --jurnal x", "unknown option '--jurnal'; see jankbpf replay --help" },
 	{ "-p 1 --format jsn",
-	  "--format 'jsn': give text, json, proto, folded, pprof, perfetto or speedscope; did you mean 'json'?" },
+	  "--format 'jsn': give text, json, proto, folded, pprof, perfetto, speedscope, md or html; did you mean 'json'?" },
 	{ "-p 1 --redact peers,path", "give paths, peers or messages; did you mean 'paths'?" },
 	{ "trace doctor", "'doctor' is no command of jankbpf" },
 	{ "-p 1 -", "'-' is no command of jankbpf" },

@@ -89,8 +89,9 @@ static int check_format(struct parse *p)
 	if (opts->command == CMD_REPORT && !is_given(p, &opts->format))
 		opts->format = FORMAT_MD;
 	if (opts->command == CMD_REPORT && opts->format < FORMAT_FOLDED)
-		return parse__refuse(p, "report writes no such --format: give md, html, folded, pprof, "
-					"perfetto or speedscope");
+		return parse__refuse(
+			p, "report writes no such --format: give md, html, folded, pprof, "
+			   "perfetto or speedscope");
 	if (opts->command != CMD_REPORT && opts->format >= FORMAT_FOLDED)
 		return parse__refuse(p, "this --format is one of `jankbpf report`: give text, "
 					"json or proto");

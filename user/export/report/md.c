@@ -12,12 +12,11 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "export/report/report.h"
+#include "export/report/md.h"
 #include "export/values.h"
 
 #define SHOWN_FAULTS 5	/* with stacks */
 #define FRAMES_MAX   24 /* of a stack */
-#define NAME_MAX_LEN 60 /* columns */
 
 /* The stacks of a fault's longest block so far. */
 struct worst {
@@ -58,45 +57,6 @@ static void md__free(struct report *report)
 	strbuf__free(&md->clean);
 }
 
-/* --- names: any bytes */
-
-/* Emphasis is harmless, and its escapes are hard to read on a terminal. */
-static bool is_markup(char c)
-{
-	return strchr("\\`<[]|", c);
-}
-
-/* Adds a text as it is, without the meaning that Markdown would give it. */
-static void add_text(struct md *md, struct strbuf *sb, const char *text)
-{
-	const char *clean;
-
-	strbuf__reset(&md->clean);
-	text__add_clean(&md->clean, text);
-	clean = strbuf__str(&md->clean);
-	for (size_t i = 0; clean[i]; i++) {
-		if (is_markup(clean[i]))
-			strbuf__addc(sb, '\\');
-		strbuf__addc(sb, clean[i]);
-	}
-}
-
-/* Adds a name as code. Neither a backtick nor a bar can end it. */
-static void add_code(struct md *md, struct strbuf *sb, const char *name)
-{
-	size_t begin;
-
-	strbuf__reset(&md->clean);
-	cells__add(&md->clean, name && *name ? name : "?", NAME_MAX_LEN);
-	strbuf__addc(sb, '`');
-	begin = sb->len;
-	strbuf__adds(sb, strbuf__str(&md->clean));
-	for (size_t i = begin; i < sb->len; i++)
-		if (sb->data[i] == '`' || sb->data[i] == '|')
-			sb->data[i] = '\'';
-	strbuf__addc(sb, '`');
-}
-
 static const char *frame_name(struct md *md, const Jankbpf__Frame *frame)
 {
 	strbuf__reset(&md->name);
@@ -114,11 +74,11 @@ static void add_frame(struct md *md, struct strbuf *sb, const Jankbpf__Frame *fr
 	cells__add(sb, frame_name(md, frame), 100);
 	if (frame->file) {
 		strbuf__adds(sb, "  ");
-		cells__add(sb, text__base_name(frame->file), NAME_MAX_LEN);
+		cells__add(sb, text__base_name(frame->file), MD_NAME_COLUMNS);
 		strbuf__addf(sb, ":%" PRIu32, frame->line);
 	} else if (frame->module && frame->function) {
 		strbuf__adds(sb, "  ");
-		cells__add(sb, module__base(frame->module), NAME_MAX_LEN);
+		cells__add(sb, module__base(frame->module), MD_NAME_COLUMNS);
 	}
 	strbuf__addc(sb, '\n');
 }
@@ -132,7 +92,7 @@ static void add_stack(struct md *md, struct strbuf *sb, const struct merged *of)
 	strbuf__addf(sb, " %s", value__state_word(of->state));
 	if (sample && sample->syscall) {
 		strbuf__adds(sb, " in ");
-		cells__add(sb, sample->syscall, NAME_MAX_LEN);
+		cells__add(sb, sample->syscall, MD_NAME_COLUMNS);
 	}
 	strbuf__adds(sb, cnt ? "\n" : ", no stack\n");
 	for (size_t i = 0; i < cnt && i < FRAMES_MAX; i++)
@@ -222,39 +182,6 @@ static int md__record(struct report *report, const Jankbpf__Record *record)
 
 /* --- the report */
 
-static void add_grouped(struct strbuf *sb, uint64_t n)
-{
-	char digits[32];
-	int len = snprintf(digits, sizeof(digits), "%" PRIu64, n);
-
-	for (int i = 0; i < len; i++) {
-		if (i && (len - i) % 3 == 0)
-			strbuf__addc(sb, ',');
-		strbuf__addc(sb, digits[i]);
-	}
-}
-
-static void add_count(struct strbuf *sb, uint64_t n, const char *noun)
-{
-	add_grouped(sb, n);
-	strbuf__addf(sb, " %s%s", noun, n == 1 ? "" : "s");
-}
-
-/* Pads a cell of a table, which begins at `begin`, to a width, on its left for a number. */
-static void pad(struct strbuf *sb, size_t begin, unsigned width, bool number)
-{
-	char *text = sb->failed ? NULL : strdup(strbuf__str(sb) + begin);
-	unsigned used = text ? cells__width(text) : width;
-
-	if (used < width && number) {
-		sb->len = begin;
-		strbuf__addf(sb, "%*s%s", (int)(width - used), "", text);
-	} else if (used < width) {
-		strbuf__addf(sb, "%*s", (int)(width - used), "");
-	}
-	free(text);
-}
-
 static void add_cell(struct strbuf *sb, uint64_t v, bool is_time, unsigned width)
 {
 	size_t begin;
@@ -264,8 +191,8 @@ static void add_cell(struct strbuf *sb, uint64_t v, bool is_time, unsigned width
 	if (is_time)
 		clock__add_duration(sb, v);
 	else
-		add_grouped(sb, v);
-	pad(sb, begin, width, true);
+		md__add_grouped(sb, v);
+	md__pad(sb, begin, width, true);
 }
 
 static void add_name_cell(struct md *md, struct strbuf *sb, const char *name, unsigned width)
@@ -274,8 +201,8 @@ static void add_name_cell(struct md *md, struct strbuf *sb, const char *name, un
 
 	strbuf__adds(sb, " | ");
 	begin = sb->len;
-	add_code(md, sb, name);
-	pad(sb, begin, width, false);
+	md__add_code(sb, &md->clean, name);
+	md__pad(sb, begin, width, false);
 }
 
 static void add_row(struct md *md, struct strbuf *sb, size_t nr, const Jankbpf__Fault *fault)
@@ -295,7 +222,7 @@ static void add_row(struct md *md, struct strbuf *sb, size_t nr, const Jankbpf__
 	strbuf__adds(sb, " | ");
 	if (fault->hangs)
 		strbuf__addf(sb, "(%" PRIu64 " not ended) ", fault->hangs);
-	add_text(md, sb, fault->summary ?: "The cause is not known.");
+	md__add_text(sb, &md->clean, fault->summary ?: "The cause is not known.");
 	strbuf__adds(sb, " |\n");
 }
 
@@ -304,25 +231,25 @@ static void add_totals(struct md *md, struct strbuf *sb, size_t fault_cnt)
 	uint64_t more = faults__more(md->faults);
 
 	strbuf__adds(sb, "# jankbpf report\n\n");
-	add_count(sb, md->block_cnt, "block");
+	md__add_count(sb, md->block_cnt, "block");
 	strbuf__adds(sb, " of ");
-	add_count(sb, fault_cnt, "fault");
+	md__add_count(sb, fault_cnt, "fault");
 	strbuf__adds(sb, ", ");
 	clock__add_duration(sb, md->total_ns);
 	strbuf__adds(sb, " of delay");
 	if (md->hang_cnt) {
 		strbuf__adds(sb, ", ");
-		add_count(sb, md->hang_cnt, "hang");
+		md__add_count(sb, md->hang_cnt, "hang");
 		strbuf__adds(sb, " that had not ended");
 	}
 	if (md->lost_cnt) {
 		strbuf__adds(sb, "; the runs lost ");
-		add_count(sb, md->lost_cnt, "part");
+		md__add_count(sb, md->lost_cnt, "part");
 		strbuf__adds(sb, " of records (`--format html` says which)");
 	}
 	strbuf__adds(sb, ".\n");
 	if (more) {
-		add_count(sb, more, "block");
+		md__add_count(sb, more, "block");
 		strbuf__addf(sb, " belong to faults beyond the first %u, which are not shown.\n",
 			     FAULTS_MAX);
 	}
@@ -354,14 +281,14 @@ static void add_fault(struct md *md, struct strbuf *sb, size_t nr, const Jankbpf
 	const struct worst *worst;
 
 	strbuf__addf(sb, "\n## %zu. ", nr);
-	add_text(md, sb, fault->summary ?: "The cause is not known.");
+	md__add_text(sb, &md->clean, fault->summary ?: "The cause is not known.");
 	strbuf__adds(sb, "\n\n");
-	add_count(sb, fault->blocks, "block");
+	md__add_count(sb, fault->blocks, "block");
 	strbuf__adds(sb, ", the worst ");
 	clock__add_duration(sb, fault->max_ns);
 	if (fault->id) {
 		strbuf__adds(sb, ": ");
-		add_code(md, sb, fault->id);
+		md__add_code(sb, &md->clean, fault->id);
 	}
 	strbuf__adds(sb, "\n");
 	HASH_FIND_STR(md->by_signature, fault->signature ?: "", worst);
