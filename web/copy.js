@@ -41,12 +41,12 @@ export function blockText(block) {
   ].join("\n");
 }
 
-// The record with its samples merged by stack.
+// The fields of the record, with its samples merged by stack: it is no record of the schema.
 export function blockJson(block) {
   const byState = (time) => Object.fromEntries(time.map((ns, state) => [report.states[state], ns]).filter(([, ns]) => ns));
-  const { samples, schema, type, ...rest } = { ...block.thread, ...restOf(block) };
+  const { samples, type, ...rest } = { ...block.thread, ...restOf(block) };
   return JSON.stringify({
-    schema, type: block.hang ? "hang" : "block", id: block.known ? block.id : undefined, start: block.start,
+    type: block.hang ? "hang" : "block", id: block.known ? block.id : undefined, start: block.start,
     start_ns: block.mono, duration_ns: block.dur, start_delay_ns: block.sd, delay_ns: block.delay, cpu_ns: block.cpu,
     behind: block.behind, ...rest, time_ns: byState(block.time),
     cause: { kind: block.kind, what: block.what, summary: block.say, signature: block.sig },

@@ -29,7 +29,7 @@ export default [
       "no-shadow": "error",
       "no-var": "error",
       "prefer-const": "error",
-      "no-unused-vars": ["error", { caughtErrors: "none", varsIgnorePattern: "^(samples|schema|type)$" }],
+      "no-unused-vars": ["error", { caughtErrors: "none", varsIgnorePattern: "^(samples|type)$" }],
     },
   },
 ];

@@ -98,9 +98,25 @@ class Check:
                        "j and k step through the faults", before, after)
         self.browser.keys(driver.ENTER)
         self.tap.check(self.texts(".timeline"), "Enter opens a block")
+        self.copies()
         self.browser.keys(driver.ESCAPE + "?")
         self.tap.check(self.browser.run("document.getElementById('keys').open"), "? shows the keys")
         self.browser.click("#keys .plain")
+
+    def copied(self, label):
+        self.browser.cdp("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+        self.browser.run("[...document.querySelectorAll('.crumbs button')].find((node) => node.textContent === arguments[0])"
+                         ".click()", label)
+        self.wait("document.querySelector('.crumbs').textContent.includes('Copied')", f"{label} says that it did")
+        return self.browser.run("navigator.clipboard.readText()")
+
+    def copies(self):
+        block = json.loads(self.copied("Copy JSON"))
+        self.tap.check(block["type"] == "block" and block["id"] in self.browser.run("decodeURIComponent(location.hash)") and
+                       sum(stack["ns"] for stack in block["stacks"]) == block["duration_ns"], "the copy is the record", block)
+        text = self.copied("Copy text")
+        self.tap.check(block["cause"]["summary"] in text and block["stacks"][0]["stack"][0]["function"] in text,
+                       "the text has sentence and stacks", text[:300])
 
     def search(self, blocks):
         self.browser.keys("/keyscommand")
