@@ -68,7 +68,7 @@ static const struct {
 	{ "cpu", "\"title\": \"redis-server+0x10\"" },
 	{ "cpu", "cpu:31% app:25% [user:27% system:4% ioWait:0% ]\"" },
 	{ "cpu", "\"luaV_gettable(lvm.c:113)\"" },
-	{ "lock", "\"k.futex_wait_queue(vmlinux)\"" },
+	{ "lock", "\"title\": \"thumbnailer+0x22\"" },
 	{ "lock", "\"img::cache::Cache::lookup(thumbnailer+0x40)\"" },
 	{ "lock", "\"unknown(thumbnailer+0x81230)\", \"unknown(0x7ffff7fc1234)\"" },
 	{ "lock", "\"cpu-busy\": \"true\"" },
@@ -79,9 +79,9 @@ static const struct {
 	{ "bare", "\"freeMemory\": \"812332\"" },
 	{ "hostile", "\"process\": \"a\\\"b\\\\c??d?[31m\"" },
 	{ "hostile", "\"x.org.chromium.base.Run(org.chromium?.so+0x2)\"" },
-	{ "hostile", "\"k.org.chromium.kernel(vmlinux)\"" },
+	{ "hostile", "\"[k].org.chromium.kernel(vmlinux)\"" },
 	{ "hostile", "\"no_frames(poll 6.00 ms)\"" },
-	{ "states", "\"k.unknown(0xffffffff81000003)\"" },
+	{ "states", "\"[k].unknown(0xffffffff81000003)\"" },
 	{ "hang_end", "\"time\": 5000" },
 };
 

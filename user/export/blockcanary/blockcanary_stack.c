@@ -42,15 +42,20 @@ static void add_plain(struct strbuf *sb, const char *text, unsigned max)
 	strbuf__free(&clean);
 }
 
-/* The reader's default white list deletes a log with a frame that begins with "org.chromium". */
-static void add_symbol(struct strbuf *sb, const Jankbpf__Frame *frame)
+/*
+ * The reader's title comes from the first frame that begins with a letter: no frame above the title's
+ * does. Its default white list deletes a log with a frame that begins with "org.chromium".
+ */
+static void add_symbol(struct strbuf *sb, const Jankbpf__Frame *frame, bool above_title)
 {
 	struct strbuf name = STRBUF_INIT, plain = STRBUF_INIT;
 
 	if (frame->function)
 		function__add_short(&name, frame->function, "", true);
 	add_plain(&plain, strbuf__str(&name), SYMBOL_MAX);
-	if (frame->kernel)
+	if (above_title)
+		strbuf__adds(sb, frame->kernel ? "[k]." : "[l].");
+	else if (frame->kernel)
 		strbuf__adds(sb, "k.");
 	else if (!strncmp(strbuf__str(&plain), "org.chromium", strlen("org.chromium")))
 		strbuf__adds(sb, "x.");
@@ -78,9 +83,9 @@ static void add_place(struct strbuf *sb, const Jankbpf__Frame *frame)
 	}
 }
 
-static void add_frame(struct strbuf *sb, const Jankbpf__Frame *frame)
+static void add_frame(struct strbuf *sb, const Jankbpf__Frame *frame, bool above_title)
 {
-	add_symbol(sb, frame);
+	add_symbol(sb, frame, above_title);
 	strbuf__addc(sb, '(');
 	add_place(sb, frame);
 	strbuf__adds(sb, ")" CRLF);
@@ -94,13 +99,29 @@ static void add_no_frame(struct strbuf *sb, const char *name, const char *state,
 	strbuf__adds(sb, ")" CRLF);
 }
 
+/* The program's own first frame; else the first that is not the kernel's; else the first. */
+static size_t title_of(const Jankbpf__Sample *sample)
+{
+	size_t user = sample->n_stack;
+
+	for (size_t i = 0; i < sample->n_stack; i++) {
+		if (sample->stack[i]->app)
+			return i;
+		if (!sample->stack[i]->kernel && user == sample->n_stack)
+			user = i;
+	}
+	return user < sample->n_stack ? user : 0;
+}
+
 static void add_sample(struct strbuf *sb, const Jankbpf__Block *block,
 		       const Jankbpf__Sample *sample)
 {
+	size_t title = title_of(sample);
+
 	blockcanary__add_time(sb, block, sample->t_ns);
 	strbuf__adds(sb, CRLF CRLF);
 	for (size_t i = 0; i < sample->n_stack; i++)
-		add_frame(sb, sample->stack[i]);
+		add_frame(sb, sample->stack[i], i < title);
 	if (!sample->n_stack)
 		add_no_frame(sb, "no_frames", value__name(sample->state), sample->ns);
 	strbuf__adds(sb, CRLF);
