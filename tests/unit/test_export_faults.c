@@ -96,6 +96,27 @@ static void test_groups(void)
 	faults__free(faults);
 }
 
+/* A hang that is longer than all blocks of its fault, and did not end. */
+static void test_longest_hang(void)
+{
+	struct faults *faults = faults__new(FAULT_GROUP_SIGNATURE);
+	Jankbpf__Fault **list;
+	struct made made;
+	size_t cnt;
+
+	add(faults, 1, 1, 100);
+	make(&made, 2, 1, 5000);
+	is_int(faults__add_hang(faults, &made.block), 0, "a long hang");
+	is_int(faults__list(faults, FAULT_ORDER_MAX, &list, &cnt), 0, "the list");
+	is_uint(cnt, 1, "it belongs to the fault of a block");
+	is_uint(list[0]->blocks, 1, "… which has one block");
+	is_uint(list[0]->hangs, 1, "… and one hang");
+	is_uint(list[0]->max_ns, 5000 * MS, "the hang is the longest");
+	is_str(list[0]->id, "id-2", "… with its id");
+	free(list);
+	faults__free(faults);
+}
+
 static void test_keys(void)
 {
 	static const struct {
@@ -254,6 +275,7 @@ int main(void)
 	scratch__init();
 	snprintf(path, sizeof(path), "%s", scratch__path("text"));
 	test_groups();
+	test_longest_hang();
 	test_keys();
 	test_limits();
 	test_repeated();

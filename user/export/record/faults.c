@@ -213,19 +213,19 @@ static struct group *add_group(struct faults *faults, const char *key, Jankbpf__
 }
 
 /* Counts go on; the texts become those of the longer block. 0 or -ENOMEM. */
-static int replace(struct group *group, Jankbpf__Fault *longer)
+static int replace(struct group *group, const Jankbpf__Fault *longer)
 {
 	const Jankbpf__Fault *old = group->fault;
-	Jankbpf__Fault *copy;
+	Jankbpf__Fault merged = *longer, *copy;
 
-	longer->blocks = old->blocks;
-	longer->has_hangs = old->has_hangs;
-	longer->hangs = old->hangs;
-	longer->total_ns = old->total_ns;
-	longer->has_behind = old->has_behind;
-	longer->behind = old->behind;
-	longer->first = old->first;
-	copy = copy_of(longer);
+	merged.blocks = old->blocks;
+	merged.has_hangs = old->has_hangs;
+	merged.hangs = old->hangs;
+	merged.total_ns = old->total_ns;
+	merged.has_behind = old->has_behind;
+	merged.behind = old->behind;
+	merged.first = old->first;
+	copy = copy_of(&merged);
 	if (!copy)
 		return -ENOMEM;
 	free_fault(group->fault);
@@ -245,7 +245,7 @@ static int set_last(Jankbpf__Fault *fault, const char *start)
 }
 
 /* The group of a new block or hang, whose texts it takes if they are longer. NULL: none. */
-static struct group *take(struct faults *faults, Jankbpf__Fault *fault)
+static struct group *take(struct faults *faults, const Jankbpf__Fault *fault)
 {
 	const char *key = fault->key ?: "";
 	struct group *group = find_group(faults, key);
