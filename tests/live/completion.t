@@ -15,18 +15,18 @@ from shells import SHELLS  # noqa: E402
 from tap import Tap  # noqa: E402
 
 JANK = os.path.abspath(os.environ.get("JANKBPF", "./jankbpf"))
-COMMANDS = {"trace", "replay", "loops", "symbolize", "doctor", "completion", "help"}
+COMMANDS = {"trace", "replay", "loops", "symbolize", "report", "doctor", "completion", "help"}
 PID = str(os.getpid())
 USER = pwd.getpwuid(0).pw_name
 
 # line: candidates that must be there, candidates that must not; "=": exactly these
 QUERIES = (
     ("jankbpf ", COMMANDS, {"--pid"}),
-    ("jankbpf re", "=", {"replay"}),
+    ("jankbpf re", "=", {"replay", "report"}),
     ("jankbpf help sy", "=", {"symbolize"}),
     ("jankbpf completion z", "=", {"zsh"}),
     ("jankbpf --thr", "=", {"--threshold"}),
-    ("jankbpf -t 5ms --format ", "=", {"text", "json", "proto"}),
+    ("jankbpf -t 5ms --format ", "=", {"text", "json", "proto", "md", "html", "folded", "pprof", "perfetto", "speedscope"}),
     ("jankbpf --format j", "=", {"json"}),
     ("jankbpf --format=pr", "=", {"proto"}),
     ("jankbpf replay --redact pe", "=", {"peers"}),
