@@ -207,20 +207,6 @@ static size_t begin_answer(void)
 	return begin;
 }
 
-/* Half of the answers stay as they are. */
-static void damage(void)
-{
-	struct fuzz *f = &trial.fuzz;
-	struct strbuf *sb = &trial.stream;
-
-	if (fuzz__chance(f, 2))
-		return;
-	for (size_t i = fuzz__below(f, 4); i && sb->len; i--)
-		fuzz__damage(f, sb->data, sb->len);
-	if (fuzz__chance(f, 4))
-		sb->len = fuzz__below(f, sb->len + 1);
-}
-
 /* A socket with the stream in it, and its end. */
 static int answering_socket(int *ret_other)
 {
@@ -228,7 +214,7 @@ static int answering_socket(int *ret_other)
 
 	fuzz__socketpair(SOCK_STREAM, ends);
 	setsockopt(ends[0], SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room));
-	damage();
+	fuzz__damage_stream(&trial.fuzz, &trial.stream);
 	fuzz__send(ends[0], trial.stream.data, trial.stream.len, NULL, 0);
 	shutdown(ends[0], SHUT_WR);
 	*ret_other = ends[0];
@@ -749,7 +735,7 @@ static bool one_wire(void)
 
 	for (int i = 0; i < 4; i++)
 		put_text();
-	damage();
+	fuzz__damage_stream(&trial.fuzz, &trial.stream);
 	bytes = malloc(trial.stream.len + 1);
 	if (!bytes)
 		abort();

@@ -12,8 +12,8 @@
 #include "schema/perfetto.pb-c.h"
 #include "tests/fuzz/corpus.h"
 #include "tests/fuzz/message.h"
+#include "tests/fuzz/records.h"
 
-#define FIXTURE	   "tests/replay/simjank.jsonl"
 #define FORMAT_CNT 6
 
 static const struct report_ops *const formats[FORMAT_CNT] = { &report_folded,	&report_pprof,
@@ -149,35 +149,11 @@ static void use(const struct corpus *c)
 	fclose(file);
 }
 
-/* The shorter records of a recorded run, in both forms. */
-static void add_seeds(struct corpus *c)
-{
-	FILE *file = fopen(FIXTURE, "r");
-	struct strbuf line = STRBUF_INIT, proto = STRBUF_INIT;
-	Jankbpf__Record *record;
-	uint64_t unknown_cnt;
-
-	while (file && stream__read_line(file, &line) > 0) {
-		if (line.len > 16384 ||
-		    json__read_record(line.data, line.len, &record, &unknown_cnt, NULL))
-			continue;
-		strbuf__reset(&proto);
-		stream__add(&proto, RECORD_PROTO, record);
-		jankbpf__record__free_unpacked(record, NULL);
-		corpus__add(c, line.data, line.len);
-		corpus__add(c, proto.data, proto.len);
-	}
-	if (file)
-		fclose(file);
-	strbuf__free(&line);
-	strbuf__free(&proto);
-}
-
 int main(void)
 {
 	struct corpus *c = corpus__load("stream", 2000);
 
-	add_seeds(c);
+	corpus__add_records(c, 16384);
 	c->words = words;
 	while (corpus__next(c) && !run.broken)
 		use(c);

@@ -221,19 +221,6 @@ static void put_request(void)
 	memcpy(trial.stream.data + begin, &req, sizeof(req));
 }
 
-static void damage(void)
-{
-	struct fuzz *f = &trial.fuzz;
-	struct strbuf *sb = &trial.stream;
-
-	if (fuzz__chance(f, 2))
-		return;
-	for (size_t i = fuzz__below(f, 4); i && sb->len; i--)
-		fuzz__damage(f, sb->data, sb->len);
-	if (fuzz__chance(f, 4))
-		sb->len = fuzz__below(f, sb->len + 1);
-}
-
 /* --- the server */
 
 static void open_symbolizer(void)
@@ -333,7 +320,7 @@ static size_t one_sequence(void)
 	for (size_t i = 1 + fuzz__below(&trial.fuzz, SEQUENCE); i; i--)
 		put_request();
 	if (!elf) /* another request would take the broker's answer, which has a descriptor */
-		damage();
+		fuzz__damage_stream(&trial.fuzz, &trial.stream);
 	fuzz__send(ends[0], trial.stream.data, trial.stream.len, NULL, 0);
 	shutdown(ends[0], SHUT_WR);
 	if (elf)
@@ -368,7 +355,7 @@ static size_t one_setup(void)
 	struct strbuf exact = STRBUF_INIT;
 
 	setup__pack(&opts, &trial.stream);
-	damage();
+	fuzz__damage_stream(&trial.fuzz, &trial.stream);
 	exact.data = malloc(trial.stream.len ?: 1);
 	exact.len = exact.cap = trial.stream.len;
 	if (!exact.data)

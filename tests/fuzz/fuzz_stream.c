@@ -7,8 +7,7 @@
 #include "export/sink.h"
 #include "tests/fuzz/corpus.h"
 #include "tests/fuzz/message.h"
-
-#define FIXTURE "tests/replay/simjank.jsonl"
+#include "tests/fuzz/records.h"
 
 static const char *const words[] = {
 	"{",
@@ -144,35 +143,11 @@ static void use(const struct corpus *c)
 	fclose(file);
 }
 
-/* The shortest records of a recorded run, in both forms. */
-static void add_seeds(struct corpus *c)
-{
-	FILE *file = fopen(FIXTURE, "r");
-	struct strbuf line = STRBUF_INIT, proto = STRBUF_INIT;
-	Jankbpf__Record *record;
-	uint64_t unknown_cnt;
-
-	while (file && stream__read_line(file, &line) > 0) {
-		if (line.len > 4096 ||
-		    json__read_record(line.data, line.len, &record, &unknown_cnt, NULL))
-			continue;
-		strbuf__reset(&proto);
-		stream__add(&proto, RECORD_PROTO, record);
-		jankbpf__record__free_unpacked(record, NULL);
-		corpus__add(c, line.data, line.len);
-		corpus__add(c, proto.data, proto.len);
-	}
-	if (file)
-		fclose(file);
-	strbuf__free(&line);
-	strbuf__free(&proto);
-}
-
 int main(void)
 {
 	struct corpus *c = corpus__load("stream", 200);
 
-	add_seeds(c);
+	corpus__add_records(c, 4096);
 	c->words = words;
 	while (corpus__next(c) && !run.broken)
 		use(c);

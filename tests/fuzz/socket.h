@@ -10,7 +10,21 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/strbuf.h"
+#include "tests/fuzz/fuzz.h"
+
 #define SOCKET_FDS_MAX 4
+
+/* Half of the streams stay as they are; others are also cut. */
+static inline void fuzz__damage_stream(struct fuzz *f, struct strbuf *sb)
+{
+	if (fuzz__chance(f, 2))
+		return;
+	for (size_t i = fuzz__below(f, 4); i && sb->len; i--)
+		fuzz__damage(f, sb->data, sb->len);
+	if (fuzz__chance(f, 4))
+		sb->len = fuzz__below(f, sb->len + 1);
+}
 
 static inline unsigned fuzz__descriptors(void)
 {
