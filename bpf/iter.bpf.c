@@ -93,16 +93,15 @@ static __noinline int iter__hang(struct jank_look *look, struct jank_thread *t,
 }
 
 /*
- * Returns for how long a thread that was woken in its loop's wait has not got the CPU, if that is
- * longer than --hang: its dispatch is late before it begins. Else 0. It may get the CPU meanwhile.
+ * Returns for how long a thread that was woken in its loop's wait has not got the CPU: its dispatch
+ * is late before it begins. Else 0. It may get the CPU meanwhile.
  */
-static __always_inline u64 iter__starved_ns(struct jank_thread *t, struct task_struct *task,
-					    u64 now)
+static __always_inline u64 iter__late_ns(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	u64 woken = *(volatile u64 *)&t->woken_ns;
 
 	if (!thread__waits(t) || !t->counted || !woken || now <= woken ||
-	    now - woken <= jank_conf.hang_ns || compat__task_state(task) & 0xffff)
+	    compat__task_state(task) & 0xffff)
 		return 0;
 	return now - woken;
 }
@@ -110,10 +109,10 @@ static __always_inline u64 iter__starved_ns(struct jank_thread *t, struct task_s
 /* Sends the hang of a starved thread: its dispatch has not begun, all time is start delay. */
 static __noinline int iter__starved(struct jank_thread *t, struct task_struct *task, u64 now)
 {
-	u64 delay_ns = iter__starved_ns(t, task, now);
+	u64 delay_ns = iter__late_ns(t, task, now);
 	struct jank_rec_block rec = {};
 
-	if (!delay_ns)
+	if (delay_ns <= jank_conf.hang_ns)
 		return 0;
 	record__head(&rec.hdr, JANK_REC_HANG, sizeof(rec), now, task);
 	rec.hdr.flags = t->trial;
@@ -190,6 +189,22 @@ static __noinline int iter__is_off(struct jank_thread *t, struct task_struct *ta
 	return true;
 }
 
+/* The thread may end this dispatch meanwhile, and begin another. */
+static __noinline int iter__fill_open(struct jank_rec_thread *rec, struct jank_thread *t,
+				      struct task_struct *task, u64 now)
+{
+	u64 start = *(volatile u64 *)&t->start_ns;
+
+	if (!start) {
+		rec->open_delay_ns = iter__late_ns(t, task, now);
+	} else if (now > start) {
+		rec->open_ns = now - start;
+		rec->open_delay_ns = t->start_delay_ns;
+		rec->open_state = t->state;
+	}
+	return 0;
+}
+
 /* Sends the thread's hang and fills its counts into *look. Returns true when it has any counts. */
 static __always_inline bool iter__look(struct jank_look *look, struct jank_thread *t,
 				       struct task_struct *task)
@@ -208,6 +223,7 @@ static __always_inline bool iter__look(struct jank_look *look, struct jank_threa
 	if (t->trial || (!t->dispatch_cnt && !t->start_ns))
 		return false;
 	thread__fill_counts(&look->thread, t, task, now);
+	iter__fill_open(&look->thread, t, task, now);
 	return true;
 }
 

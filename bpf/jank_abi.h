@@ -188,15 +188,17 @@ struct jank_conf {
 	__u32 compat_apart; /* sys_enter and sys_exit serve 32-bit programs only */
 	/* select, whose timeout is in microseconds; -1: not on this architecture */
 	__s32 select_nr;
-	__u32 copy_sz;	 /* initial bytes copied of a user stack; 0: no copies */
-	__u32 name_tgid; /* the first jankbpf-name */
+	__u32 copy_sz;	  /* initial bytes copied of a user stack; 0: no copies */
+	__u32 name_tgid;  /* the first jankbpf-name */
+	__u32 adjustable; /* the threshold is jank_threshold_ns, which user space may change */
+	__u32 pad;
 	__u32 uids[JANK_FILTER_MAX];
 	__s32 epoll_nr[JANK_EPOLL_CNT]; /* -1: not on this architecture */
 	__s32 restart_nr[2];		/* restart_syscall, of 64-bit and 32-bit programs */
 	struct jank_comm_pattern ui_threads[JANK_UI_THREAD_MAX];
 	__u8 syscall_class[JANK_SYSCALL_MAX]; /* by system-call number: JANK_CLASS_* */
 };
-_Static_assert(sizeof(struct jank_conf) == 368 + JANK_SYSCALL_MAX, "jank_conf");
+_Static_assert(sizeof(struct jank_conf) == 376 + JANK_SYSCALL_MAX, "jank_conf");
 
 /* Input (in) and output (out) of the calibration object, about the task that runs it. */
 struct jank_calibration {
@@ -682,10 +684,18 @@ struct jank_rec_thread {
 	__u32 pad;
 	char comm[JANK_COMM_SZ];
 	struct jank_hist starts; /* their start delays, except 0; older records end before it */
+	/*
+	 * Of a live thread, its dispatch that has not ended; later records only. With open_ns 0 and
+	 * a start delay it has not begun: the thread was woken and has had no CPU since.
+	 */
+	__u64 open_ns;	     /* its time so far; 0: none */
+	__u64 open_delay_ns; /* its start delay, so far if it has not begun */
+	__u32 open_state;    /* JANK_STATE_*, if open_ns is not 0 */
+	__u32 pad2;
 };
-#define JANK_THREAD_SZ_OLD (32 + 24 + sizeof(struct jank_hist) + 8 + JANK_COMM_SZ)
-_Static_assert(sizeof(struct jank_rec_thread) == JANK_THREAD_SZ_OLD + sizeof(struct jank_hist),
-	       "jank_rec_thread");
+#define JANK_THREAD_SZ_OLD    (32 + 24 + sizeof(struct jank_hist) + 8 + JANK_COMM_SZ)
+#define JANK_THREAD_SZ_STARTS (JANK_THREAD_SZ_OLD + sizeof(struct jank_hist))
+_Static_assert(sizeof(struct jank_rec_thread) == JANK_THREAD_SZ_STARTS + 24, "jank_rec_thread");
 
 /* jank_rec_exec.hdr.flags */
 #define JANK_EXEC_BY_THREAD 1 /* not by the main thread, whose task no longer exists */

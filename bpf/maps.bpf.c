@@ -33,6 +33,7 @@ struct jank_scratch_map jank_scratch SEC(".maps");
 struct jank_look_map jank_look SEC(".maps");
 struct jank_vblanks_map jank_vblanks SEC(".maps");
 
+__u64 jank_threshold_ns = 0;
 __u32 jank_runnable_cnt = 0;
 __u32 jank_slice_epoch = 0;
 __u32 jank_share_user_cnt = 0;

@@ -223,6 +223,9 @@ extern struct jank_vblanks_map jank_vblanks SEC(".maps");
 /* Number of traced threads that wait for a CPU within a dispatch, over all CPUs. */
 extern __u32 jank_runnable_cnt;
 
+/* With jank_conf.adjustable: a dispatch longer than this is a block. Written by user space. */
+extern __u64 jank_threshold_ns;
+
 /* Changes when the first of these threads begins to wait: before that, nothing is logged. */
 extern __u32 jank_slice_epoch;
 

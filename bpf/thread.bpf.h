@@ -318,6 +318,12 @@ static __always_inline bool thread__end_trial(struct jank_thread *t)
 	return true;
 }
 
+/* The histograms keep the threshold of the start as their edge. */
+static __always_inline u64 thread__threshold_ns(void)
+{
+	return jank_conf.adjustable ? jank_threshold_ns : jank_conf.threshold_ns;
+}
+
 /*
  * Ends the open dispatch of the thread that had number tid at its begin: counts it, and sends a
  * block when it took too long.
@@ -333,7 +339,7 @@ static __always_inline void thread__close_as(struct jank_thread *t, struct task_
 		thread__arrive_late(t, task, now);
 	if (ns > jank_conf.threshold_ns)
 		t->dispatches.over_cnt++;
-	if (ns + t->start_delay_ns > jank_conf.threshold_ns)
+	if (ns + t->start_delay_ns > thread__threshold_ns())
 		thread__block(t, task, now, end, tid);
 	if (full)
 		thread__flush(t, task, now);

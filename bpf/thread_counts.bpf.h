@@ -37,6 +37,10 @@ static __always_inline void thread__fill_counts(struct jank_rec_thread *rec, str
 	rec->dispatches.edge_ns = jank_conf.threshold_ns;
 	bpf_probe_read_kernel(&rec->starts, sizeof(rec->starts), &t->starts);
 	rec->starts.edge_ns = jank_conf.threshold_ns;
+	rec->open_ns = 0;
+	rec->open_delay_ns = 0;
+	rec->open_state = 0;
+	rec->pad2 = 0;
 }
 
 /* Sends the thread's counts. Returns -1 when the ring is full; the caller counts the loss. */

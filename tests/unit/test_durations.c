@@ -283,9 +283,40 @@ static void test_edge(void)
 	ok(durations__next(&d, &pos, &b) && b.cnt == 5, "nonsensical counts give no buckets");
 }
 
+static void test_take_new(void)
+{
+	struct durations told = {}, now = { .edge_ns = 1000 }, more;
+
+	durations__add_many(&now, 500, 3);
+	durations__add_many(&now, 70000, 2);
+	now.over_cnt = 2;
+	durations__take_new(&told, &now, &more);
+	ok(more.total == 5 && more.max_ns == 70000 && more.over_cnt == 2 && more.edge_ns == 1000,
+	   "all of it is new at first");
+	durations__take_new(&told, &now, &more);
+	ok(!more.total && !more.max_ns && !more.over_cnt, "nothing is new then");
+	durations__add_many(&now, 20000, 4);
+	durations__take_new(&told, &now, &more);
+	ok(more.total == 4 && more.max_ns >= 20000 && more.max_ns < 20800,
+	   "four more, the longest of which is known within a bucket");
+	now = (struct durations){ .edge_ns = 1000 };
+	durations__add_many(&now, 500, 1);
+	durations__take_new(&told, &now, &more);
+	is_uint(more.total, 0, "counts that shrink for a while are not new");
+	durations__add_many(&now, 500, 4);
+	durations__add_many(&now, 70000, 2);
+	durations__add_many(&now, 20000, 4);
+	durations__take_new(&told, &now, &more);
+	is_uint(more.total, 2, "but what exceeds them later is, once");
+	durations__add_many(&now, 90000, 1);
+	durations__take_new(&told, &now, &more);
+	is_uint(more.max_ns, 90000, "one that is longer than all before is exact");
+}
+
 int main(void)
 {
 	srandom(1);
+	test_take_new();
 	test_log2();
 	test_edges();
 	test_monotone();

@@ -146,8 +146,62 @@ static void test_bound(void)
 	hists__free(hists);
 }
 
+static struct loop_hist *taken(struct hists *told, const struct hists *now, size_t want)
+{
+	struct loop_hist *list = NULL;
+	size_t cnt = 0;
+
+	if (hists__take_new(told, now, &list, &cnt) || cnt != want)
+		ok(false, "%zu rows are new, not %zu", cnt, want);
+	return list;
+}
+
+static void test_take_new(void)
+{
+	struct hists *told = hists__new(), *now = hists__new();
+	struct loop_hist *list;
+
+	add(now, 11, JANK_LOOP_EPOLL, 10);
+	add(now, 21, JANK_LOOP_EPOLL, 20);
+	list = taken(told, now, 2);
+	ok(list[0].dispatch_cnt == 10 && list[1].dispatch_cnt == 20, "all counts are new at first");
+	free(list);
+	free(taken(told, now, 0));
+	add(now, 21, JANK_LOOP_EPOLL, 5);
+	add(now, 31, JANK_LOOP_EPOLL, 7);
+	list = taken(told, now, 2);
+	ok(list[0].pid == 20 && list[0].dispatch_cnt == 5 && list[1].dispatch_cnt == 7,
+	   "then only what is new, by process");
+	free(list);
+	hists__free(told);
+	hists__free(now);
+}
+
+/* A process that had an entry of its own is in that of pid 0 when the table is full. */
+static void test_take_lumped(void)
+{
+	struct hists *told = hists__new(), *now = hists__new();
+	struct loop_hist *list;
+
+	add(now, 990000, JANK_LOOP_EPOLL, 50);
+	free(taken(told, now, 1));
+	hists__free(now);
+	now = hists__new();
+	for (uint32_t i = 1; i <= ENTRY_MAX; i++)
+		add(now, i * 10, JANK_LOOP_EPOLL, 1);
+	add(now, 990000, JANK_LOOP_EPOLL, 53);
+	list = taken(told, now, ENTRY_MAX + 1);
+	is_uint(list[0].pid, 0, "the lump");
+	is_uint(list[0].dispatch_cnt, 3, "what was told of it is not told again");
+	free(list);
+	hists__free(told);
+	hists__free(now);
+}
+
 int main(void)
 {
+	test_take_new();
+	test_take_lumped();
 	test_add();
 	test_starts();
 	test_idle();

@@ -163,18 +163,18 @@ static int check_block(const struct jank_rec_block *rec)
 }
 
 /* Two record kinds have grown: members missing in an old, shorter record become zero. */
-#define GROWN(NAME, member, old_sz)                                                                \
+#define GROWN(NAME, member, old_sz, older_sz)                                                      \
 	static int decode_##NAME(const void *data, size_t len, struct event *ret)                  \
 	{                                                                                          \
-		if (len != (old_sz) && len != sizeof(ret->member))                                 \
+		if (len != (old_sz) && len != (older_sz) && len != sizeof(ret->member))            \
 			return -EBADMSG;                                                           \
 		memset(&ret->member, 0, sizeof(ret->member));                                      \
 		memcpy(&ret->member, data, len);                                                   \
 		ret->member.comm[JANK_COMM_SZ - 1] = '\0';                                         \
 		return 0;                                                                          \
 	}
-GROWN(block_fixed, block, JANK_BLOCK_SZ_OLD)
-GROWN(thread, thread, JANK_THREAD_SZ_OLD)
+GROWN(block_fixed, block, JANK_BLOCK_SZ_OLD, JANK_BLOCK_SZ_OLD)
+GROWN(thread, thread, JANK_THREAD_SZ_STARTS, JANK_THREAD_SZ_OLD)
 
 #define FIXED(NAME, member)                                                                        \
 	static int decode_##NAME(const void *data, size_t len, struct event *ret)                  \

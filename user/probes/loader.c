@@ -327,6 +327,11 @@ int loader__each_thread(struct loader *loader,
 	return run_each(&runs, fn, ctx);
 }
 
+void loader__set_threshold(struct loader *loader, uint64_t ns)
+{
+	__atomic_store_n(&loader->skel->bss->jank_threshold_ns, ns, __ATOMIC_RELAXED);
+}
+
 bool loader__meets_threads(const struct loader *loader)
 {
 	return loader->iter_link;

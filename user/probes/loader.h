@@ -32,6 +32,7 @@ struct loader_opts {
 	bool uprobe_waits;		   /* --backend uprobe */
 	bool no_marks;			   /* only marks of loops that are not seen without them */
 	bool compat_waits;		   /* some waits are of 32-bit programs (compat32.c) */
+	bool adjustable;		   /* loader__set_threshold will be called */
 	unsigned frequency_hz;
 	uint32_t stack_sz; /* bytes of a user stack that are copied; 0: none */
 };
@@ -49,6 +50,12 @@ void loader__free(struct loader *loader);
  * loader__add_process. Later no BPF program is loaded.
  */
 int loader__attach(struct loader *loader, struct err *err);
+
+/*
+ * With opts.adjustable: changes the threshold of dispatches that end from now on. Histograms keep
+ * the one of the start.
+ */
+void loader__set_threshold(struct loader *loader, uint64_t ns);
 
 /*
  * Traces pid from now on, and attaches uprobes to what it maps. Call it again after an exec or for

@@ -206,6 +206,7 @@ static void conf__fill(struct jank_conf *conf, const struct loader_opts *opts,
 	conf->self_tgid = getpid();
 	conf->name_tgid = opts->name_pid;
 	conf->debugging = opts->debugging;
+	conf->adjustable = opts->adjustable;
 	conf->infer_begin = infer_begin;
 	conf->compat_apart = compat_apart;
 	conf->switch_state = features__has(opts->features, FEATURE_SWITCH_STATE);
@@ -417,6 +418,7 @@ int loader__new(const struct loader_opts *opts, struct loader **ret, struct err 
 		goto out;
 	conf__fill((struct jank_conf *)&loader->skel->rodata->jank_conf, opts, &calibration,
 		   loader->infer_begin, loader->compat_apart);
+	loader->skel->bss->jank_threshold_ns = opts->threshold_ns;
 	choose_programs(loader);
 	choose_multi(loader);
 	res = loader__prevent_preemption(loader->skel->obj, opts->features);
