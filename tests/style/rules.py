@@ -38,8 +38,8 @@ LAYERS = {
     "cli": {"session", "deliver", "name", "probes", "catalogue", "options", "journal", "export", "intake", "symbol", "model", "files", "base"},
 }
 # A sink knows the record, not the model from which user/export/record makes it. These headers have
-# only data and words.
-SINK_MODEL = {"model/unwatched.h", "export/record/faults.h"}
+# only data, words and sums.
+SINK_MODEL = {"model/unwatched.h", "model/durations.h", "export/record/faults.h"}
 WIRE = ("bpf/jank_abi.h", "bpf/futex.h")  # of both sides; base may include neither
 TALKERS = ("cli", "session", "deliver", "name", "options", "enrich")  # who may print
 SKELETON = "jankbpf.skel.h"

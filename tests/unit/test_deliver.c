@@ -273,7 +273,7 @@ int main(int argc, char **argv)
 			_exit(play(getenv(ROLE)));
 		if (!freopen(getenv(OUT), "w", stdout))
 			abort();
-		return deliver__main();
+		return deliver__main(false);
 	}
 	scratch__init();
 	ignore_signals();

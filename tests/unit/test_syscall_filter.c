@@ -44,6 +44,18 @@ static int filter_fetch(void)
 	return syscall_filter__install(lists);
 }
 
+static int start_tracer(void)
+{
+	return tracer_filter__start(false);
+}
+
+static int filter_screen(void)
+{
+	const struct syscall_list *const lists[] = { &syscalls_base, &deliver_screen_calls, NULL };
+
+	return syscall_filter__install(lists);
+}
+
 /* Runs `look` under the filter, in a child. Returns its result; -1: a signal ended it. */
 static int under(int (*filter)(void), int (*look)(void))
 {
@@ -210,7 +222,7 @@ static int look_at_bpf_run(void)
 
 static void *narrow(void *arg)
 {
-	*(int *)arg = tracer_filter__run();
+	*(int *)arg = tracer_filter__run(false);
 	return NULL;
 }
 
@@ -323,15 +335,16 @@ static void test_filters(void)
 	unsetenv("DEBUGINFOD_URLS");
 	is_int(under(filter_deliver, find_allowed), 0, "deliver: the forbidden calls fail");
 	is_int(under(filter_deliver, look_at_data_only), 0, "deliver: no new code");
-	is_int(under(tracer_filter__start, find_allowed), 0, "tracer: the forbidden calls fail");
-	is_int(under(tracer_filter__start, look_at_file_code), 0, "tracer: code of files only");
-	is_int(under(tracer_filter__start, look_at_arguments), 0,
-	       "tracer: some by their arguments");
-	is_int(under(tracer_filter__start, look_at_internet), 0, "tracer: no internet");
-	is_int(under(tracer_filter__start, look_at_both), 0, "tracer: no program is loaded later");
-	is_int(under(tracer_filter__start, look_at_children), 0, "tracer: threads and programs");
+	is_int(under(filter_screen, find_allowed), 0, "a screen: the forbidden calls fail");
+	is_int(under(filter_screen, look_at_data_only), 0, "a screen: no new code");
+	is_int(under(start_tracer, find_allowed), 0, "tracer: the forbidden calls fail");
+	is_int(under(start_tracer, look_at_file_code), 0, "tracer: code of files only");
+	is_int(under(start_tracer, look_at_arguments), 0, "tracer: some by their arguments");
+	is_int(under(start_tracer, look_at_internet), 0, "tracer: no internet");
+	is_int(under(start_tracer, look_at_both), 0, "tracer: no program is loaded later");
+	is_int(under(start_tracer, look_at_children), 0, "tracer: threads and programs");
 	setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1", 1);
-	is_int(under(tracer_filter__start, look_at_internet), 0,
+	is_int(under(start_tracer, look_at_internet), 0,
 	       "tracer: no internet with DEBUGINFOD_URLS either");
 	is_int(under(filter_fetch, look_at_internet), 1, "downloads: internet");
 	is_int(under(filter_fetch, find_allowed), 0, "downloads: the forbidden calls fail");
@@ -354,6 +367,6 @@ int main(int argc, char **argv)
 	if (syscall_filter__is_available())
 		test_filters();
 	else
-		is_int(tracer_filter__start(), -EOPNOTSUPP, "not available");
+		is_int(tracer_filter__start(false), -EOPNOTSUPP, "not available");
 	return tap__done();
 }

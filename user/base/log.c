@@ -24,6 +24,11 @@
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static int log_level = LOG_NORMAL;
 static bool status_shown;
+static struct {
+	bool on;
+	struct strbuf lines;
+	unsigned long more_cnt; /* lines that found no room */
+} held;
 
 void log__set_level(int level)
 {
@@ -66,12 +71,42 @@ static void add_escaped(struct strbuf *sb, const char *str)
 	}
 }
 
+/* Called with the lock. */
+static void hold_line(const struct strbuf *text)
+{
+	if (held.lines.len + text->len <= LOG_HELD_MAX)
+		strbuf__add(&held.lines, text->data, text->len);
+	else
+		held.more_cnt++;
+}
+
+void log__hold(bool on)
+{
+	pthread_mutex_lock(&log_lock);
+	held.on = on;
+	if (!on && held.lines.len)
+		(void)fwrite(held.lines.data, 1, held.lines.len, stderr);
+	if (!on && held.more_cnt)
+		fprintf(stderr, PREFIX "%lu more messages were left out\n", held.more_cnt);
+	if (!on) {
+		strbuf__free(&held.lines);
+		held.more_cnt = 0;
+	}
+	pthread_mutex_unlock(&log_lock);
+}
+
 /* A failed write is ignored: there is no other place to report it. */
 static void write_locked(const struct strbuf *text, bool status)
 {
 	struct strbuf out = STRBUF_INIT;
 
 	pthread_mutex_lock(&log_lock);
+	if (held.on) {
+		if (!status)
+			hold_line(text);
+		pthread_mutex_unlock(&log_lock);
+		return;
+	}
 	if (status_shown)
 		strbuf__adds(&out, ERASE_LINE);
 	status_shown = status;

@@ -6,6 +6,8 @@
 #ifndef JANK_BASE_LOG_H
 #define JANK_BASE_LOG_H
 
+#include <stdbool.h>
+
 enum log_level { LOG_QUIET = -1, LOG_NORMAL = 0, LOG_VERBOSE = 1, LOG_DEBUG = 2 };
 
 void log__set_level(int level); /* from -v and -q; any int, clamped */
@@ -20,6 +22,13 @@ void log__warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log__info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log__verbose(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log__debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * While held, lines are kept, because the terminal shows something else; then they are printed. At
+ * most LOG_HELD_MAX bytes; further ones are counted.
+ */
+#define LOG_HELD_MAX (64 << 10)
+void log__hold(bool on);
 
 /*
  * Draws the live status line in place, cut to the terminal's width; NULL erases it. Does nothing

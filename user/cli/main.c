@@ -23,6 +23,7 @@ static int run(const struct options *opts, struct err *err)
 {
 	switch (opts->command) {
 	case CMD_TRACE:
+	case CMD_TOP:
 		return session__run(opts, err);
 	case CMD_REPLAY:
 		return cmd_replay__run(opts, err);
@@ -102,7 +103,9 @@ int main(int argc, char **argv)
 
 	fill_std_fds();
 	if (argc == 2 && !strcmp(argv[1], DELIVER_WORD))
-		return deliver__main();
+		return deliver__main(false);
+	if (argc == 2 && !strcmp(argv[1], DELIVER_SCREEN_WORD))
+		return deliver__main(true);
 	if (argc == 2 && !strcmp(argv[1], DOWNLOADER_WORD))
 		return downloader__main();
 	if (argc == 2 && !strcmp(argv[1], NAME_WORD))
@@ -116,7 +119,7 @@ int main(int argc, char **argv)
 	apart__stop();
 	if (status && err.msg[0])
 		log__error("%s", err.msg);
-	if (!status && opts.command != CMD_TRACE && opts.command != CMD_LOOPS)
+	if (!status && !options__traces(&opts) && opts.command != CMD_LOOPS)
 		report_left_out();
 	options__free(&opts);
 	return check_stdout(opts.command, status);

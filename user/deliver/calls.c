@@ -10,22 +10,40 @@
 #define TCGETS_2 0x802c542a /* TCGETS2, by which glibc 2.42 knows a terminal */
 
 /* ioctl: what isatty and the width of a terminal need; no TIOCSTI, which types into it. */
-static const struct syscall_rule sink_rules[] = { { "ioctl", { { 1, INT, TCGETS } } },
-						  { "ioctl", { { 1, INT, TCGETS_2 } } },
-						  { "ioctl", { { 1, INT, TIOCGWINSZ } } },
-						  {} };
+#define SINK_RULES                                                                                 \
+	{ "ioctl", { { 1, INT, TCGETS } } }, { "ioctl", { { 1, INT, TCGETS_2 } } },                \
+	{                                                                                          \
+		"ioctl",                                                                           \
+		{                                                                                  \
+			{                                                                          \
+				1, INT, TIOCGWINSZ                                                 \
+			}                                                                          \
+		}                                                                                  \
+	}
+static const struct syscall_rule sink_rules[] = { SINK_RULES, {} };
 
-const struct syscall_list deliver_calls = {
-	/* the socket to the tracer */
-	"recvfrom sendmsg"
-	/* DIR and its files; the time zone's file */
-	" openat close fstat newfstatat statx pread64 read lseek ftruncate flock fsync utimensat"
-	" renameat renameat2 linkat unlinkat mkdirat readlinkat getdents64 fchmod fchmodat fcntl"
-	/* stdout and stderr */
-	" write writev poll ppoll"
-	/* the process itself */
-	" getpid geteuid getuid alarm setitimer",
-	sink_rules,
+#define SINK_CALLS                                                                                                        \
+	/* the socket to the tracer */                                                                                    \
+	"recvfrom sendmsg" /* DIR and its files; the time zone's file */                                                  \
+	" openat close fstat newfstatat statx pread64 read lseek ftruncate flock fsync utimensat"                         \
+	" renameat renameat2 linkat unlinkat mkdirat readlinkat getdents64 fchmod fchmodat fcntl" /* stdout and stderr */ \
+	" write writev poll ppoll" /* the process itself */                                                               \
+	" getpid geteuid getuid alarm setitimer"
+
+const struct syscall_list deliver_calls = { SINK_CALLS, sink_rules };
+
+/* ioctl: the terminal's modes. */
+static const struct syscall_rule screen_rules[] = { SINK_RULES,
+						    { "ioctl", { { 1, INT, TCSETS } } },
+						    { "ioctl", { { 1, INT, TCSETSW } } },
+						    { "ioctl", { { 1, INT, TCSETSF } } },
+						    {} };
+
+/* ncurses: descriptions of terminals, the locale, the signal of a new size. */
+const struct syscall_list deliver_screen_calls = {
+	SINK_CALLS " access faccessat faccessat2 stat readlink dup rt_sigaction rt_sigprocmask"
+		   " select pselect6 getegid getgid nanosleep clock_nanosleep",
+	screen_rules,
 };
 
 #define NAMESPACES                                                                                 \

@@ -34,12 +34,20 @@ static void on_orphaned(int sig)
 	alarm(ORPHAN_S);
 }
 
-static int map_progress(struct sink_progress **ret)
+/* Keeps those of a screen. */
+static void close_others(bool screen)
+{
+	if (screen)
+		close(DELIVER_PROGRESS_FD);
+	fds__close_from(screen ? DELIVER_KEYS_FD + 1 : DELIVER_PROGRESS_FD);
+}
+
+static int map_progress(struct sink_progress **ret, bool screen)
 {
 	void *at = mmap(NULL, SINK_MAX * sizeof(struct sink_progress), PROT_READ | PROT_WRITE,
 			MAP_SHARED, DELIVER_PROGRESS_FD, 0);
 
-	fds__close_from(DELIVER_PROGRESS_FD);
+	close_others(screen);
 	if (at == MAP_FAILED)
 		return -errno;
 	*ret = at;
@@ -47,14 +55,14 @@ static int map_progress(struct sink_progress **ret)
 }
 
 /* err: for the user. */
-static int open_child(struct child *child, struct err *err)
+static int open_child(struct child *child, bool screen, struct err *err)
 {
-	int res = map_progress(&child->progress);
+	int res = map_progress(&child->progress, screen);
 	uint64_t nr;
 
 	if (res)
 		return err__set(err, -res, "cannot map shared memory: %s", strerror(-res));
-	res = confine__deliver(err);
+	res = confine__deliver(screen, err);
 	if (res)
 		return res;
 	res = message__receive_record(DELIVER_SOCKET_FD, &nr, &child->setup);
@@ -89,12 +97,25 @@ static int hand_over_journal(struct child *child)
 	return res;
 }
 
+static int wait_for_record(const struct child *child)
+{
+	int res = 0;
+
+	for (unsigned i = 0; i < child->sinks.cnt && !res; i++)
+		if (child->sinks.list[i]->ops->wait)
+			res = child->sinks.list[i]->ops->wait(child->sinks.list[i],
+							      DELIVER_SOCKET_FD);
+	return res;
+}
+
 static int deliver_one(struct child *child, struct strbuf *bytes)
 {
 	struct answer answer = {};
 	Jankbpf__Record *record;
-	int res = message__receive_record(DELIVER_SOCKET_FD, &answer.nr, bytes);
+	int res = wait_for_record(child);
 
+	if (!res)
+		res = message__receive_record(DELIVER_SOCKET_FD, &answer.nr, bytes);
 	if (res)
 		return res;
 	record = jankbpf__record__unpack(NULL, bytes->len, (const uint8_t *)bytes->data);
@@ -107,7 +128,7 @@ static int deliver_one(struct child *child, struct strbuf *bytes)
 	return message__send_answer(DELIVER_SOCKET_FD, &answer, sizeof(answer));
 }
 
-int deliver__main(void)
+int deliver__main(bool screen)
 {
 	struct child child = { .journal_fd = -1 };
 	struct strbuf bytes = STRBUF_INIT;
@@ -121,7 +142,7 @@ int deliver__main(void)
 	}
 	signal(CONFINE_ORPHANED, on_orphaned);
 	prctl(PR_SET_NAME, "jankbpf-deliver");
-	res = open_child(&child, &err);
+	res = open_child(&child, screen, &err);
 	if (!res || err.msg[0])
 		greet(&child, &err);
 	if (!res && child.journal_fd >= 0)

@@ -50,9 +50,10 @@ static int confine(const struct confine_limits *limits, const char *task, struct
 		   : 0;
 }
 
-int confine__deliver(struct err *err)
+int confine__deliver(bool screen, struct err *err)
 {
-	const struct confine_limits limits = { DELIVER_FILE_MAX, CONFINE_ORPHANED, &deliver_calls,
+	const struct confine_limits limits = { DELIVER_FILE_MAX, CONFINE_ORPHANED,
+					       screen ? &deliver_screen_calls : &deliver_calls,
 					       false };
 
 	return confine(&limits, "write records", err);

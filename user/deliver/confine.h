@@ -14,13 +14,15 @@
  * limit descriptors and system calls; ask for CONFINE_ORPHANED, the downloader for SIGKILL. Return
  * 0, or -errno with a message; then the process must end.
  */
-int confine__deliver(struct err *err);
+int confine__deliver(bool screen, struct err *err); /* screen: it has a terminal */
 int confine__downloader(struct err *err);
 
 /* --- calls.c: the system calls, beyond those of every process */
 
 /* The sinks: once the process has given up its privileges. */
 extern const struct syscall_list deliver_calls;
+/* The same with a screen. */
+extern const struct syscall_list deliver_screen_calls;
 /* libdebuginfod and libcurl, which load code. */
 extern const struct syscall_list fetch_calls;
 /* The start of one of our processes: from the tracer's clone to a filter of its own. */

@@ -3,9 +3,11 @@
 #include "deliver/deliver.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -20,6 +22,9 @@ struct deliver {
 	int journal_fd;	 /* -1: none, or taken */
 	int progress_fd; /* shared memory of the processes: struct sink_progress */
 	int sock;	 /* -1: the process ended */
+	bool has_screen;
+	struct termios modes; /* with a screen: of the terminal, before it was drawn on */
+	int control_fds[2];   /* a pipe; -1: it has no screen */
 	_Atomic pid_t pid;
 	struct greeting greeting; /* of the process that was started first */
 	uint64_t nr;		  /* of the record sent last */
@@ -36,9 +41,32 @@ struct deliver {
 static int spawn(const struct deliver *d, int sock, pid_t *ret)
 {
 	const struct own_process_fd fds[] = { { sock, DELIVER_SOCKET_FD },
-					      { d->progress_fd, DELIVER_PROGRESS_FD } };
+					      { d->progress_fd, DELIVER_PROGRESS_FD },
+					      { d->control_fds[1], DELIVER_CONTROL_FD },
+					      { STDIN_FILENO, DELIVER_KEYS_FD } };
 
+	if (d->has_screen)
+		return own_process__start("jankbpf-deliver", DELIVER_SCREEN_WORD, fds, 4, ret);
 	return own_process__start("jankbpf-deliver", DELIVER_WORD, fds, 2, ret);
+}
+
+/* --- the terminal: a process that is killed leaves it as it was drawn on */
+
+static int take_terminal(struct deliver *d, struct err *err)
+{
+	if (!isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &d->modes))
+		return err__set_exit(err, JANK_EXIT_USAGE, ENOTTY,
+				     "top needs a terminal as stdin and stdout: give -b for tables "
+				     "as text");
+	d->has_screen = true;
+	log__hold(true);
+	return 0;
+}
+
+static void restore_terminal(const struct deliver *d)
+{
+	if (d->has_screen)
+		tcsetattr(STDIN_FILENO, TCSADRAIN, &d->modes);
 }
 
 /* Starts a process and sends the setup. 0 or -errno; -EPIPE: it ended at once. */
@@ -105,6 +133,7 @@ static int restart(struct deliver *d)
 			return fail(d);
 		report_restart(d);
 		d->restart_cnt++;
+		restore_terminal(d);
 		res = start(d);
 		if (!res)
 			res = greeting__receive(d->sock, &greeting);
@@ -131,11 +160,18 @@ int deliver__start(const struct options *opts, struct deliver **ret, struct err 
 
 	if (!d)
 		return err__set(err, ENOMEM, "out of memory");
-	d->sock = d->journal_fd = -1;
+	d->sock = d->journal_fd = d->progress_fd = d->control_fds[0] = d->control_fds[1] = -1;
 	d->has_journal = opts->journal;
+	res = options__has_screen(opts) ? take_terminal(d, err) : 0;
+	if (res) {
+		deliver__free(d);
+		return res;
+	}
 	setup__pack(opts, &d->setup);
 	res = d->progress_fd =
 		own_process__shared("jankbpf-progress", SINK_MAX * sizeof(struct sink_progress));
+	if (res >= 0 && d->has_screen && pipe2(d->control_fds, O_CLOEXEC | O_NONBLOCK))
+		res = -errno;
 	if (res >= 0)
 		res = d->setup.failed ? -ENOMEM : start(d);
 	if (!res || res == -EPIPE) { /* deliver__open finds out why */
@@ -176,10 +212,16 @@ void deliver__free(struct deliver *d)
 	if (!d)
 		return;
 	end(d, false);
+	restore_terminal(d);
+	if (d->has_screen)
+		log__hold(false);
 	if (d->progress_fd >= 0)
 		close(d->progress_fd);
 	if (d->journal_fd >= 0)
 		close(d->journal_fd);
+	for (unsigned i = 0; i < 2; i++)
+		if (d->control_fds[i] >= 0)
+			close(d->control_fds[i]);
 	strbuf__free(&d->setup);
 	strbuf__free(&d->bytes);
 	free(d);
@@ -249,4 +291,22 @@ bool deliver__failure(const struct deliver *d, struct err *ret)
 pid_t deliver__pid(const struct deliver *d)
 {
 	return d ? d->pid : 0;
+}
+
+int deliver__control_fd(const struct deliver *d)
+{
+	return d ? d->control_fds[0] : -1;
+}
+
+/* A pipe gives a message of this size whole. */
+int deliver__command(const struct deliver *d, struct top_command *ret)
+{
+	ssize_t n = read(d->control_fds[0], ret, sizeof(*ret));
+
+	if (n < 0)
+		return -errno;
+	if (n != sizeof(*ret) || (ret->kind != TOP_END && ret->kind != TOP_THRESHOLD) ||
+	    (ret->kind == TOP_THRESHOLD && ret->threshold_ns < TOP_THRESHOLD_MIN_NS))
+		return -EBADMSG;
+	return 0;
 }

@@ -11,6 +11,7 @@
 #define JANK_DELIVER_DELIVER_H
 
 #include "base/err.h"
+#include "export/sink.h"
 #include "options/options.h"
 #include "schema/blockinfo.pb-c.h"
 #include <stdbool.h>
@@ -18,7 +19,8 @@
 #include <sys/types.h>
 
 /* The only argument of the process; not for users. */
-#define DELIVER_WORD "--deliver"
+#define DELIVER_WORD	    "--deliver"
+#define DELIVER_SCREEN_WORD "--deliver-screen" /* it draws on the terminal, too */
 
 struct deliver;
 
@@ -29,6 +31,15 @@ struct deliver;
  */
 int deliver__start(const struct options *opts, struct deliver **ret, struct err *err);
 int deliver__open(struct deliver *deliver, struct err *err);
+
+/*
+ * Of `jankbpf top`: where the user's commands arrive, as struct top_command; not blocking. -1: it
+ * has no screen.
+ */
+int deliver__control_fd(const struct deliver *deliver);
+
+/* A command of the user; the process is not trusted. -EAGAIN: there is none. -EBADMSG: not valid. */
+int deliver__command(const struct deliver *deliver, struct top_command *ret);
 
 /* After deliver__open: the descriptor of the journal, which the process created. Once. */
 int deliver__take_journal(struct deliver *deliver);
@@ -56,6 +67,6 @@ bool deliver__failure(const struct deliver *deliver, struct err *ret);
 pid_t deliver__pid(const struct deliver *deliver);
 
 /* child.c: the process itself. Returns its exit status. */
-int deliver__main(void);
+int deliver__main(bool screen);
 
 #endif

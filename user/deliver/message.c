@@ -105,8 +105,8 @@ int journal_fd__receive(int sock, int *ret_fd)
 /* --- the setup */
 
 struct setup {
-	uint64_t keep_ns, max_size;
-	int32_t format, verbosity;
+	uint64_t keep_ns, max_size, interval_ns, count, hang_ns;
+	int32_t command, format, verbosity, batch;
 	uint32_t color, each, stacks, top;
 	uint32_t has_dir, has_qualifier, has_journal; /* strings that follow, with their NUL */
 	uint32_t pad;
@@ -123,6 +123,11 @@ void setup__pack(const struct options *opts, struct strbuf *sb)
 	const struct setup setup = {
 		.keep_ns = opts->keep_ns,
 		.max_size = opts->max_size,
+		.interval_ns = opts->interval_ns,
+		.count = opts->count,
+		.hang_ns = opts->hang_ns,
+		.command = opts->command,
+		.batch = opts->batch,
 		.format = opts->format,
 		.verbosity = opts->verbosity,
 		.color = opts->color,
@@ -165,7 +170,11 @@ int setup__unpack(const struct strbuf *sb, struct options *ret)
 		return -EBADMSG;
 	memcpy(&setup, sb->data, sizeof(setup));
 	*ret = (struct options){
-		.command = CMD_TRACE,
+		.command = (enum command)setup.command,
+		.batch = setup.batch,
+		.interval_ns = setup.interval_ns,
+		.count = setup.count,
+		.hang_ns = setup.hang_ns,
 		.keep_ns = setup.keep_ns,
 		.max_size = setup.max_size,
 		.format = (enum format)setup.format,

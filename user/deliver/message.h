@@ -19,6 +19,9 @@
 /* Descriptors that the process gets, besides stdout and stderr. */
 #define DELIVER_SOCKET_FD   0
 #define DELIVER_PROGRESS_FD 3
+/* With a screen: */
+#define DELIVER_CONTROL_FD 4
+#define DELIVER_KEYS_FD	   5
 
 #define MESSAGE_MAX   (64u << 20) /* bytes of a packed record or of the setup */
 #define SINK_NAME_MAX 16

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "deliver/message.h"
+#include "options/options_table.h"
 
 bool output__wants_color(int fd)
 {
@@ -40,6 +42,28 @@ static bool is_utf8(void)
 	return true;
 }
 
+static int read_threshold(const char *text, uint64_t *ret_ns, struct err *err)
+{
+	return parse__time(text, "the threshold", TOP_THRESHOLD_MIN_NS, UINT64_MAX, ret_ns, err);
+}
+
+static int top_sink(const struct options *opts, const struct sink_text_opts *text,
+		    struct sink **ret, struct err *err)
+{
+	const struct sink_top_opts top = {
+		.text = *text,
+		.keys_fd = opts->batch ? -1 : DELIVER_KEYS_FD,
+		.control_fd = opts->batch ? -1 : DELIVER_CONTROL_FD,
+		.dir = opts->output_dir,
+		.interval_ns = opts->interval_ns,
+		.count = opts->count,
+		.hang_ns = opts->hang_ns,
+		.read_time = read_threshold,
+	};
+
+	return sink_top__new(STDOUT_FILENO, &top, ret, err);
+}
+
 /* Binary records do not go to a terminal: with -o they are in DIR, and the terminal shows text. */
 static int stdout_sink(const struct options *opts, struct sink **ret, struct err *err)
 {
@@ -55,6 +79,8 @@ static int stdout_sink(const struct options *opts, struct sink **ret, struct err
 	};
 	enum format format = opts->format;
 
+	if (opts->command == CMD_TOP)
+		return top_sink(opts, &text, ret, err);
 	if (format == FORMAT_PROTO && isatty(STDOUT_FILENO)) {
 		if (!opts->output_dir)
 			return err__set_exit(err, JANK_EXIT_USAGE, EINVAL,

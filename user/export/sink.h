@@ -73,6 +73,8 @@ struct sink;
 struct sink_ops {
 	const char *name; /* for messages: "text", "stdout", "directory" */
 	int (*record)(struct sink *sink, const Jankbpf__Record *record);
+	/* Handles the sink's own input until fd is readable. 0 or -errno. NULL: it has none. */
+	int (*wait)(struct sink *sink, int fd);
 	void (*free)(struct sink *sink);
 };
 
@@ -116,6 +118,31 @@ struct sink_text_opts {
 
 /* Text for people on fd, which stays open. opts: copied. */
 struct sink *sink_text__new(int fd, const struct sink_text_opts *opts);
+
+/*
+ * `jankbpf top`: tables of loops and faults, from intervals and blocks. Batch: each interval is
+ * printed to fd. Else it is a screen on that terminal, with keys from keys_fd; needs are written to
+ * control_fd as struct top_command. dir: for the records that the user saves; NULL: the current one.
+ */
+struct sink_top_opts {
+	struct sink_text_opts text;
+	int keys_fd, control_fd; /* -1: batch */
+	const char *dir;
+	uint64_t interval_ns;
+	uint64_t count;	  /* batch: ends after so many intervals; 0: never */
+	uint64_t hang_ns; /* the threshold cannot be longer; 0: no limit */
+	/* Reads a threshold such as "25ms". 0, or -errno with a message. */
+	int (*read_time)(const char *text, uint64_t *ret_ns, struct err *err);
+};
+/* Borrows dir. Returns 0, or -errno with a message: the terminal is not known, … */
+int sink_top__new(int fd, const struct sink_top_opts *opts, struct sink **ret, struct err *err);
+
+enum top_command_kind { TOP_END, TOP_THRESHOLD };
+struct top_command {
+	uint64_t kind;
+	uint64_t threshold_ns; /* of TOP_THRESHOLD */
+};
+#define TOP_THRESHOLD_MIN_NS 1000ull
 
 /* A stream of records on fd, which stays open: stdout. */
 struct sink *sink_stream__new(int fd, enum record_format format);

@@ -128,13 +128,29 @@ size_t block__drop_evidence(struct block *block)
 	return cnt;
 }
 
+static void free_loops(struct loop_hist *loops, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		free(loops[i].process);
+	free(loops);
+}
+
+void interval__free(struct interval *interval)
+{
+	if (!interval)
+		return;
+	free_loops(interval->loops, interval->loop_cnt);
+	free(interval->open);
+	free(interval->lost);
+	unwatched__free(&interval->unwatched);
+	*interval = (struct interval){};
+}
+
 void summary__free(struct summary *summary)
 {
 	if (!summary)
 		return;
-	for (size_t i = 0; i < summary->loop_cnt; i++)
-		free(summary->loops[i].process);
-	free(summary->loops);
+	free_loops(summary->loops, summary->loop_cnt);
 	free(summary->lost);
 	unwatched__free(&summary->unwatched);
 	summary->loops = NULL;

@@ -358,6 +358,30 @@ struct summary {
 	bool idle_loop; /* a loop waits and made no turn; not in the journal */
 };
 
+/* A dispatch that has not ended. */
+struct open_dispatch {
+	uint32_t pid, tid, loop;
+	const char *loop_name; /* as in struct block */
+	char comm[JANK_COMM_SZ];
+	uint64_t duration_ns; /* so far; 0: it has not begun */
+	uint64_t delay_ns;    /* its start delay; so far if it has not begun */
+	uint32_t state;	      /* JANK_STATE_* */
+};
+
+/* What the loops did in a part of the run. */
+struct interval {
+	int64_t real_offset_ns; /* CLOCK_REALTIME minus CLOCK_MONOTONIC */
+	uint64_t start_ns, elapsed_ns, threshold_ns, hang_cnt;
+	struct loop_hist *loops; /* those with a dispatch */
+	size_t loop_cnt;
+	struct open_dispatch *open; /* at its end, the longest first */
+	size_t open_cnt;
+	struct block_loss *lost;
+	size_t lost_cnt;
+	struct unwatched_list unwatched; /* once, when it is known */
+	uint64_t user_cpu_ns, rss_kb;
+};
+
 struct block *block__new(void);			/* zeroed; NULL: out of memory */
 void block__free(struct block *block);		/* accepts NULL */
 size_t block__bytes(const struct block *block); /* approximate size in memory */
@@ -388,7 +412,8 @@ size_t block__drop_evidence(struct block *block);
  * thread of the stack. NULL: there is no stack nr.
  */
 struct stack *block__stack(const struct block *block, size_t nr, uint32_t *tid);
-void summary__free(struct summary *summary); /* frees what it points to, not the struct */
+void summary__free(struct summary *summary);	/* frees what it points to, not the struct */
+void interval__free(struct interval *interval); /* the same */
 
 const char *state__name(uint32_t state); /* key in the output; "other" if unknown */
 const char *loop__name(uint32_t loop);	 /* `loop` in the output; "unknown" if unknown */

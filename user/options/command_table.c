@@ -19,6 +19,16 @@ const struct command_row command_rows[] = {
 		  "-g narrow that in the kernel, so that excluded processes cost next to nothing.",
 	  .example = "jankbpf trace -t 25ms -n 10 -p $(pgrep -n -x redis-server)",
 	  .example_is = "ten blocks of the newest redis-server" },
+	{ CMD_TOP,
+	  "top",
+	  { "top [OPTIONS] -p PID[,PID…]", "top [OPTIONS] -a" },
+	  .summary = "a live view of loops and their faults, as top shows processes",
+	  .details = "Shows each loop of the traced processes: its dispatches and blocks, how long "
+		     "dispatches take, how late they begin, and which one is open now; below, the "
+		     "faults of the selected loop. Keys: ? lists them. With -b it prints tables "
+		     "instead, -n of them.",
+	  .example = "jankbpf top -b -n 1 --interval 10s -t 25ms -p $(pgrep -n -x redis-server)",
+	  .example_is = "ten seconds of the newest redis-server as a table" },
 	{ CMD_REPLAY,
 	  "replay",
 	  { "replay [OPTIONS] FILE" },

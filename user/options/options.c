@@ -61,7 +61,7 @@ int parse__refuse(struct parse *p, const char *fmt, ...)
 
 static int set_option(struct parse *p, const struct option_row *row, const char *arg)
 {
-	p->given |= 1ull << (row - option_rows);
+	p->given[row - option_rows] = true;
 	if (row->set == option__set_command && p->named)
 		p->opts->topic = command__row(p->opts->command)->name;
 	p->code = row->set(p->opts, row, arg, p->err);

@@ -19,6 +19,7 @@
 
 enum command {
 	CMD_TRACE,
+	CMD_TOP,
 	CMD_REPLAY,
 	CMD_LOOPS,
 	CMD_DOCTOR,
@@ -69,6 +70,8 @@ struct options {
 	uint64_t stack_sz;	/* bytes of a user stack to copy; 0: none */
 	uint64_t duration_ns;	/* 0: until stopped */
 	uint64_t count;		/* 0: no limit */
+	uint64_t interval_ns;	/* --interval; 0: none */
+	bool batch;		/* top: tables in text, no screen */
 	const char *output_dir; /* NULL: none; for report: the output file */
 	uint64_t keep_ns, max_size;
 	enum format format;
@@ -96,6 +99,18 @@ struct options {
 	const char *topic; /* of CMD_HELP: a command's name; NULL: all of them */
 	const char *shell; /* of CMD_COMPLETION: a word of completion_shells */
 };
+
+/* True for the commands that trace and report blocks. */
+static inline bool options__traces(const struct options *opts)
+{
+	return opts->command == CMD_TRACE || opts->command == CMD_TOP;
+}
+
+/* True for `jankbpf top` on a terminal. */
+static inline bool options__has_screen(const struct options *opts)
+{
+	return opts->command == CMD_TOP && !opts->batch;
+}
 
 /*
  * Parses a command line. Returns 0, or -EINVAL with a message and JANK_EXIT_USAGE. Sets defaults

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks of a whole command line: options that exclude, need or imply each other. */
+#include "base/clock.h"
 #include "options/command_table.h"
 #include "options/options_parse.h"
 #include "options/options_table.h"
@@ -9,7 +10,7 @@ static bool is_given(const struct parse *p, const void *member)
 	size_t offset = (const char *)member - (const char *)p->opts;
 
 	for (size_t i = 0; i < option_row_cnt; i++)
-		if ((p->given & (1ull << i)) && option_rows[i].offset == offset)
+		if (p->given[i] && option_rows[i].offset == offset)
 			return true;
 	return false;
 }
@@ -17,8 +18,7 @@ static bool is_given(const struct parse *p, const void *member)
 static int check_rows(struct parse *p)
 {
 	for (size_t i = 0; i < option_row_cnt; i++)
-		if ((p->given & (1ull << i)) &&
-		    !(option_rows[i].commands & (1u << p->opts->command)))
+		if (p->given[i] && !(option_rows[i].commands & (1u << p->opts->command)))
 			return parse__refuse(p, "--%s does not go with %s", option_rows[i].name,
 					     command__row(p->opts->command)->name);
 	return 0;
@@ -44,10 +44,27 @@ static int check_targets(struct parse *p)
 	return 0;
 }
 
+#define TOP_INTERVAL_NS NS_PER_SEC
+
+/* Only tables are counted; a screen ends by its key. */
+static int check_top(struct parse *p)
+{
+	struct options *opts = p->opts;
+
+	if (!opts->interval_ns)
+		opts->interval_ns = TOP_INTERVAL_NS;
+	if (opts->count && !opts->batch)
+		return parse__refuse(p, "-n counts the tables of -b: give both");
+	return 0;
+}
+
 static int check_trace(struct parse *p)
 {
 	struct options *opts = p->opts;
 	int code = check_targets(p);
+
+	if (!code && opts->command == CMD_TOP)
+		code = check_top(p);
 
 	if (code)
 		return code;
@@ -113,7 +130,7 @@ int parse__check(struct parse *p)
 		return parse__refuse(
 			p, "--redact-key is the key of --redact: say what to hash, such as "
 			   "--redact paths,peers,messages");
-	if (p->opts->command == CMD_TRACE)
+	if (options__traces(p->opts))
 		return check_trace(p);
 	if (p->opts->command == CMD_LOOPS)
 		return check_targets(p);

@@ -4,16 +4,17 @@
 #define JANK_OPTIONS_OPTIONS_PARSE_H
 
 #include "options/options.h"
+#include "options/options_table.h"
 
 struct parse {
 	struct options *opts;
 	struct err *err;
-	int code;	/* our own error, with its message in err; 0: none */
-	int next;	/* index into argv of the first unparsed word */
-	bool named;	/* a command word was seen */
-	bool done;	/* --help and the like: ignore the rest */
-	uint64_t given; /* bit per row of the table */
-	char meant[64]; /* what a mistyped word probably means; "": not known */
+	int code;		     /* our own error, with its message in err; 0: none */
+	int next;		     /* index into argv of the first unparsed word */
+	bool named;		     /* a command word was seen */
+	bool done;		     /* --help and the like: ignore the rest */
+	bool given[OPTION_ROWS_MAX]; /* by the rows of the table */
+	char meant[64];		     /* what a mistyped word probably means; "": not known */
 };
 
 /*

@@ -13,6 +13,8 @@
 #define YEAR_NS (365 * 24 * HOUR_NS)
 
 #define TRACE	  (1u << CMD_TRACE)
+#define TOP	  (1u << CMD_TOP)
+#define TRACES	  (TRACE | TOP)
 #define REPLAY	  (1u << CMD_REPLAY)
 #define LOOPS	  (1u << CMD_LOOPS)
 #define DOCTOR	  (1u << CMD_DOCTOR)
@@ -45,6 +47,7 @@ enum {
 	KEY_QUALIFIER,
 	KEY_FORMAT,
 	KEY_JSON,
+	KEY_INTERVAL,
 	KEY_JOURNAL,
 	KEY_EACH,
 	KEY_STACKS,
@@ -78,8 +81,9 @@ const struct section_info option_sections[SECTION_CNT] = {
 };
 
 const struct option_row option_rows[] = {
-	{ SECTION_TARGET, 'p', "pid", "PID[,PID…]", NULL, TRACE | LOOPS, option__set_pids, AT(pids),
-	  .min = 1, .max = PID_MAX, .help = "these processes, all their threads (repeatable)",
+	{ SECTION_TARGET, 'p', "pid", "PID[,PID…]", NULL, TRACES | LOOPS, option__set_pids,
+	  AT(pids), .min = 1, .max = PID_MAX,
+	  .help = "these processes, all their threads (repeatable)",
 	  .more = "Threads that they start later are followed. Tracing ends when all of them have "
 		  "ended." },
 	{ SECTION_TARGET, .arg = "COMMAND [ARG…]", .commands = TRACE,
@@ -91,49 +95,49 @@ const struct option_row option_rows[] = {
 	  .more = "A name or number of /etc/passwd. COMMAND gets that user's groups of /etc/group, "
 		  "and HOME, USER, LOGNAME and SHELL; the rest of the environment and the current "
 		  "directory stay. With sudo: --as $USER." },
-	{ SECTION_TARGET, 'f', "follow", NULL, NULL, TRACE, option__set_flag, AT(follow),
+	{ SECTION_TARGET, 'f', "follow", NULL, NULL, TRACES, option__set_flag, AT(follow),
 	  .help = "child processes too, existing and new; a COMMAND's are by default",
 	  .more = "Whatever their names are. A child is looked at when one of its threads is seen "
 		  "to wait in a loop. Tracing ends with COMMAND, or when all processes of -p and "
 		  "the children that were seen in a loop have ended." },
 	{ SECTION_TARGET, KEY_NO_FOLLOW, "no-follow", NULL, NULL, TRACE, option__set_flag,
 	  AT(no_follow), .help = "COMMAND's own process only" },
-	{ SECTION_TARGET, 'a', "all", NULL, NULL, TRACE | LOOPS, option__set_all,
+	{ SECTION_TARGET, 'a', "all", NULL, NULL, TRACES | LOOPS, option__set_all,
 	  .help = "every process on the machine, those started later too",
 	  .more = "But for jankbpf itself. A process is looked at when one of its threads is seen "
 		  "to wait in a loop." },
-	{ SECTION_TARGET, 'c', "comm", "GLOB", NULL, TRACE | LOOPS, option__set_comm,
+	{ SECTION_TARGET, 'c', "comm", "GLOB", NULL, TRACES | LOOPS, option__set_comm,
 	  .help = "narrow -a: processes with such a name (repeatable)",
 	  .more = "The name that ps -o comm shows, in which * stands for any bytes and ? for one. "
 		  "Of -c, -u and -g each narrows further; several of one kind widen it." },
-	{ SECTION_TARGET, 'u', "uid", "UID|NAME", NULL, TRACE | LOOPS, option__set_uid,
+	{ SECTION_TARGET, 'u', "uid", "UID|NAME", NULL, TRACES | LOOPS, option__set_uid,
 	  .help = "narrow -a: this user's processes (repeatable)",
 	  .more = "By the real user id. A name is looked up in /etc/passwd." },
-	{ SECTION_TARGET, 'g', "cgroup", "PATH", NULL, TRACE | LOOPS, option__set_cgroup,
+	{ SECTION_TARGET, 'g', "cgroup", "PATH", NULL, TRACES | LOOPS, option__set_cgroup,
 	  .help = "narrow -a: what runs in this cgroup or below it (repeatable)",
 	  .more = "A path in the hierarchy of version 2, with or without /sys/fs/cgroup before it, "
 		  "or a "
 		  "systemd unit's name (redis.service, user.slice)." },
-	{ SECTION_TARGET, KEY_WORKERS, "workers", NULL, NULL, TRACE, option__set_flag, AT(workers),
+	{ SECTION_TARGET, KEY_WORKERS, "workers", NULL, NULL, TRACES, option__set_flag, AT(workers),
 	  .help = "also threads of pools, which wait for work on locks or in accept",
 	  .more = "A worker's loop is the place that it keeps returning to (docs/loops.md). "
 		  "Without "
 		  "it only main threads and those of user interfaces are watched so." },
-	{ SECTION_TARGET, KEY_MAIN_THREAD, "main-thread", NULL, NULL, TRACE | LOOPS,
+	{ SECTION_TARGET, KEY_MAIN_THREAD, "main-thread", NULL, NULL, TRACES | LOOPS,
 	  option__set_main_thread, .help = "only each process's main thread" },
-	{ SECTION_TARGET, 'l', "loop", "NAME[,NAME…]", NULL, TRACE | LOOPS, option__set_loops,
+	{ SECTION_TARGET, 'l', "loop", "NAME[,NAME…]", NULL, TRACES | LOOPS, option__set_loops,
 	  .help = "only these kinds of loop (repeatable)", .more = "jankbpf loops lists them." },
-	{ SECTION_TARGET, KEY_LOOP_FILE, "loop-file", "FILE", NULL, TRACE | LOOPS | REPLAY,
+	{ SECTION_TARGET, KEY_LOOP_FILE, "loop-file", "FILE", NULL, TRACES | LOOPS | REPLAY,
 	  option__set_loop_file, AT(loop_files), .help = "more kinds of loop (repeatable)",
 	  .more = "A row of FILE takes the place of a built-in one of the same name. What FILE "
 		  "looks like: docs/loops.md. For replay: the files that the recording was made "
 		  "with." },
-	{ SECTION_BLOCK, 't', "threshold", "TIME", "100ms", TRACE | REPLAY, option__set_time,
+	{ SECTION_BLOCK, 't', "threshold", "TIME", "100ms", TRACES | REPLAY, option__set_time,
 	  AT(threshold_ns), .min = NS_PER_US, .max = HOUR_NS,
 	  .help = "a dispatch delayed for longer is a block",
 	  .more = "A journal holds what was a block when it was made: replay can raise the "
 		  "threshold, not lower it." },
-	{ SECTION_BLOCK, KEY_HANG, "hang", "TIME", "5s", TRACE, option__set_long_time, AT(hang_ns),
+	{ SECTION_BLOCK, KEY_HANG, "hang", "TIME", "5s", TRACES, option__set_long_time, AT(hang_ns),
 	  .min = NS_PER_MS, .max = 24 * HOUR_NS, .zero = true,
 	  .help = "report a dispatch open for longer; 0 = never",
 	  .more = "It is reported again at each of Android's limits that it exceeds (ANR: 5, 10, "
@@ -142,26 +146,26 @@ const struct option_row option_rows[] = {
 		  "where the threshold is longer than the default, it takes its place." },
 	{ SECTION_BLOCK, KEY_FPS, "fps", "HZ", "60", TRACE | REPLAY, option__set_unsigned, AT(fps),
 	  .min = 1, .max = 1000, .help = "frame rate for the dropped-frames figure" },
-	{ SECTION_BLOCK, KEY_DEBUGGING, "debugging", NULL, NULL, TRACE | REPLAY, option__set_flag,
+	{ SECTION_BLOCK, KEY_DEBUGGING, "debugging", NULL, NULL, TRACES | REPLAY, option__set_flag,
 	  AT(debugging), .help = "also blocks that were mostly stopped by a debugger or signal",
 	  .more = "Without it a block that was stopped for most of its time is not reported." },
-	{ SECTION_PROBE, KEY_BACKEND, "backend", "auto|kernel|uprobe", "auto", TRACE,
+	{ SECTION_PROBE, KEY_BACKEND, "backend", "auto|kernel|uprobe", "auto", TRACES,
 	  option__set_word, AT(backend), .help = "see waits by system calls or by probes on libc",
 	  .more = "kernel uses system-call tracepoints, serves static and Go programs too and "
 		  "costs least; uprobe puts probes into the target's libc and is for kernels "
 		  "without such tracepoints and for comparison; auto takes what the kernel has, "
 		  "the cheaper first." },
-	{ SECTION_PROBE, KEY_MARKS, "marks", "auto|always|never", "auto", TRACE, option__set_word,
+	{ SECTION_PROBE, KEY_MARKS, "marks", "auto|always|never", "auto", TRACES, option__set_word,
 	  AT(marks), .help = "when to probe message handlers",
 	  .more = "These probes show what a loop handles, for a microsecond or more a message. "
 		  "auto removes them from a process that handles 2,000 messages or more a "
 		  "second, and returns them for 5 s after a slow one, at most a tenth of the time. "
 		  "Without them a block is a turn of the loop, described by its ready descriptors "
 		  "and stacks." },
-	{ SECTION_PROBE, 'F', "frequency", "HZ", "99", TRACE, option__set_unsigned,
+	{ SECTION_PROBE, 'F', "frequency", "HZ", "99", TRACES, option__set_unsigned,
 	  AT(frequency_hz), .min = 0, .max = 9999,
 	  .help = "on-CPU stack samples per second and CPU; 0 = none" },
-	{ SECTION_PROBE, KEY_STACK_BYTES, "stack-bytes", "SIZE", "16k", TRACE, option__set_size,
+	{ SECTION_PROBE, KEY_STACK_BYTES, "stack-bytes", "SIZE", "16k", TRACES, option__set_size,
 	  AT(stack_sz), .min = 4096, .max = JANK_COPY_MAX, .zero = true,
 	  .help = "bytes of each stack to copy; 0 = frame pointers",
 	  .more = "The callers are found in the copy by the unwind tables of programs and "
@@ -169,31 +173,33 @@ const struct option_row option_rows[] = {
 		  "with frame pointers or without. A process with deeper stacks is copied "
 		  "further by itself, up to 64 KiB. With 0 the probes follow frame pointers, which "
 		  "most distributions' programs have none of." },
-	{ SECTION_PROBE, KEY_BTF, "btf", "FILE", NULL, TRACE | LOOPS | DOCTOR, option__set_text,
+	{ SECTION_PROBE, KEY_BTF, "btf", "FILE", NULL, TRACES | LOOPS | DOCTOR, option__set_text,
 	  AT(btf_path), .help = "the kernel's types, where it has none itself: raw BTF or vmlinux",
 	  .more = "Read instead of /sys/kernel/btf/vmlinux, and of what is built in for some "
 		  "kernels without it. It must be the running kernel's: what another one's says "
 		  "leads to nonsense." },
-	{ SECTION_STOP, 'd', "duration", "TIME", NULL, TRACE | LOOPS, option__set_long_time,
+	{ SECTION_STOP, 'd', "duration", "TIME", NULL, TRACES | LOOPS, option__set_long_time,
 	  AT(duration_ns), .min = NS_PER_MS, .max = YEAR_NS, .help = "stop after this long",
 	  .more = "loops watches for one second by default." },
-	{ SECTION_STOP, 'n', "count", "N", NULL, TRACE | REPLAY, option__set_count, AT(count),
-	  .min = 1, .max = UINT64_MAX, .help = "stop after N blocks" },
-	{ SECTION_OUTPUT, 'o', "output", "DIR", NULL, TRACE | REPLAY | REPORT, option__set_text,
+	{ SECTION_STOP, 'n', "count", "N", NULL, TRACES | REPLAY, option__set_count, AT(count),
+	  .min = 1, .max = UINT64_MAX, .help = "stop after N blocks; top: after N tables" },
+	{ SECTION_OUTPUT, 'b', "batch", NULL, NULL, TOP, option__set_flag, AT(batch),
+	  .help = "top: tables as text, one each --interval, without a terminal" },
+	{ SECTION_OUTPUT, 'o', "output", "DIR", NULL, TRACES | REPLAY | REPORT, option__set_text,
 	  AT(output_dir), .help = "keep the blocks in DIR: the records and BlockCanary's logs",
 	  .more = "DIR/blocks.jsonl gets every record (blocks.pb with --format proto), and each "
 		  "block a log that BlockCanary's own reader opens. DIR is made where it isn't "
 		  "there, for its owner alone. A DIR that other users can write "
 		  "to is refused: they could replace its files. For report: the file to write; it "
 		  "appears when it is complete." },
-	{ SECTION_OUTPUT, KEY_KEEP, "keep", "TIME", "48h", TRACE | REPLAY, option__set_long_time,
+	{ SECTION_OUTPUT, KEY_KEEP, "keep", "TIME", "48h", TRACES | REPLAY, option__set_long_time,
 	  AT(keep_ns), .min = NS_PER_SEC, .max = 10 * YEAR_NS, .zero = true,
 	  .help = "with -o: delete logs older than this; 0 = never" },
-	{ SECTION_OUTPUT, KEY_MAX_SIZE, "max-size", "SIZE", "256M", TRACE | REPLAY,
+	{ SECTION_OUTPUT, KEY_MAX_SIZE, "max-size", "SIZE", "256M", TRACES | REPLAY,
 	  option__set_size, AT(max_size), .min = MIB, .max = 16 * 1024 * GIB, .zero = true,
 	  .help = "with -o: delete the oldest beyond this; 0 = never",
 	  .more = "SIZE is a number of bytes with k, M or G, powers of 1024." },
-	{ SECTION_OUTPUT, KEY_QUALIFIER, "qualifier", "TEXT", NULL, TRACE, option__set_text,
+	{ SECTION_OUTPUT, KEY_QUALIFIER, "qualifier", "TEXT", NULL, TRACES, option__set_text,
 	  AT(qualifier), .help = "with -o: BlockCanary's qualifier (qua), a name for this run" },
 	{ SECTION_OUTPUT, KEY_FORMAT, "format",
 	  "text|json|proto|folded|pprof|perfetto|speedscope|md|html", "text",
@@ -215,7 +221,7 @@ const struct option_row option_rows[] = {
 	  option__set_unsigned, AT(stacks), .min = 0, .max = 1000,
 	  .help = "text: stacks of a block, the longest first",
 	  .more = "With the default a block has at most 25 lines; -v shows all stacks." },
-	{ SECTION_OUTPUT, KEY_SIG, "sig", "HEX", NULL, TRACE | REPLAY | REPORT,
+	{ SECTION_OUTPUT, KEY_SIG, "sig", "HEX", NULL, TRACES | REPLAY | REPORT,
 	  option__set_signature, AT(sig),
 	  .help = "only blocks of this fault: of this signature or its first digits" },
 	{ SECTION_OUTPUT, KEY_GROUP, "group", "signature|process|loop|message", "signature",
@@ -225,11 +231,18 @@ const struct option_row option_rows[] = {
 	  TRACE | REPLAY | REPORT, option__set_word, AT(sort),
 	  .help = "order of the faults in the summary and in md",
 	  .more = "total: the sum of their delays. last: the newest block first." },
-	{ SECTION_OUTPUT, KEY_TOP, "top", "N", "10", TRACE | REPLAY | REPORT, option__set_unsigned,
+	{ SECTION_OUTPUT, KEY_TOP, "top", "N", "10", TRACES | REPLAY | REPORT, option__set_unsigned,
 	  AT(top), .min = 0, .max = 1000, .help = "text, md: faults that are shown; 0 = all" },
-	{ SECTION_OUTPUT, KEY_COLOR, "color", "auto|always|never", "auto", TRACE | REPLAY,
+	{ SECTION_OUTPUT, KEY_COLOR, "color", "auto|always|never", "auto", TRACES | REPLAY,
 	  option__set_word, AT(color), .help = "colours of the text",
 	  .more = "auto: on a terminal, unless NO_COLOR is set." },
+	{ SECTION_OUTPUT, KEY_INTERVAL, "interval", "TIME", NULL, TRACES, option__set_long_time,
+	  AT(interval_ns), .min = 100 * NS_PER_MS, .max = HOUR_NS,
+	  .help = "also a record of each such time: its dispatches and blocks",
+	  .more = "The counts of each loop since the record before, with histograms, and the "
+		  "dispatches that have not ended. Of a run that is killed, only the last one is "
+		  "missing. As text it is a line. For top: the time between two tables, by default "
+		  "1 s." },
 	{ SECTION_OUTPUT, KEY_JOURNAL, "journal", "FILE", NULL, TRACE, option__set_text,
 	  AT(journal), .help = "also keep the raw event stream, for replay",
 	  .more = "FILE gets mode 0600. An existing FILE is overwritten if it is ours; another "
@@ -270,8 +283,10 @@ const struct option_row option_rows[] = {
 	{ SECTION_OTHER, 'V', "version", NULL, NULL, ALWAYS, option__set_command, AT(command),
 	  .value = CMD_VERSION, .help = "print the version" },
 	{ SECTION_TEST, KEY_DISABLE_FEATURE, "disable-feature", "NAME", NULL,
-	  TRACE | LOOPS | DOCTOR, option__set_disabled, AT(disabled),
+	  TRACES | LOOPS | DOCTOR, option__set_disabled, AT(disabled),
 	  .help = "do as if the kernel lacked this (repeatable; names: doctor)" },
 };
 
 const size_t option_row_cnt = sizeof(option_rows) / sizeof(*option_rows);
+
+_Static_assert(sizeof(option_rows) / sizeof(*option_rows) <= OPTION_ROWS_MAX, "given: too small");

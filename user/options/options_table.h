@@ -46,6 +46,7 @@ struct option_row {
 	const char *more;   /* further sentences for the man page; NULL: none */
 };
 
+#define OPTION_ROWS_MAX 128
 extern const struct option_row option_rows[];
 extern const size_t option_row_cnt;
 extern const struct section_info option_sections[SECTION_CNT];

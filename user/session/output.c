@@ -28,6 +28,7 @@ struct reported {
 		uint32_t pid, loop;
 	} key;
 	uint64_t cnt;
+	uint64_t told_cnt; /* of them, in intervals */
 	UT_hash_handle hh;
 };
 
@@ -457,6 +458,46 @@ void output__on_exit(struct output *out, uint32_t pid)
 {
 	if (out->answers)
 		answers_writer__on_exit(out->answers, pid);
+}
+
+/* A loop with a block, but without a new dispatch: the block was reported later. */
+static struct loop_hist *add_loop(struct interval *interval, const struct reported_key *key)
+{
+	struct loop_hist *loops =
+		reallocarray(interval->loops, interval->loop_cnt + 1, sizeof(*loops));
+
+	if (!loops)
+		return NULL;
+	interval->loops = loops;
+	loops += interval->loop_cnt++;
+	*loops = (struct loop_hist){ .pid = key->pid, .loop = key->loop };
+	return loops;
+}
+
+static struct loop_hist *find_loop(struct interval *interval, const struct reported_key *key)
+{
+	for (size_t i = 0; i < interval->loop_cnt; i++)
+		if (interval->loops[i].pid == key->pid && interval->loops[i].loop == key->loop)
+			return &interval->loops[i];
+	return add_loop(interval, key);
+}
+
+int output__interval(struct output *out, struct interval *interval)
+{
+	struct reported *entry, *next;
+
+	HASH_ITER (hh, out->reported, entry, next) {
+		struct loop_hist *loop;
+
+		if (entry->cnt == entry->told_cnt)
+			continue;
+		loop = find_loop(interval, &entry->key);
+		count(out, LOSS_NO_MEMORY, !loop);
+		if (loop)
+			loop->block_cnt = entry->cnt - entry->told_cnt;
+		entry->told_cnt = entry->cnt;
+	}
+	return write_record(out, record__of_interval(out->builder, interval));
 }
 
 int output__summary(struct output *out, struct summary *summary)

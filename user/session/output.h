@@ -68,13 +68,16 @@ int output__block(struct output *out, struct block *block);
 void output__left_out(struct output *out, const struct block *block); /* journal only: not shown */
 void output__on_exit(struct output *out, uint32_t pid);		      /* the process ended */
 
+/* Counts what happened between blocks to the process that makes names. */
+void output__count_restarts(struct output *out);
+
+/* Sets the counts of blocks to those reported since the last interval, and writes it. As above. */
+int output__interval(struct output *out, struct interval *interval);
+
 /*
  * Sets the summary's counts of blocks and hangs to the reported ones and writes it. Returns as
  * above.
  */
-/* Counts what happened between blocks to the process that makes names. */
-void output__count_restarts(struct output *out);
-
 int output__summary(struct output *out, struct summary *summary);
 
 #endif

@@ -150,6 +150,7 @@ static bool is_shared(const struct item *item)
 	case ITEM_PROCESS_GONE:
 		return true;
 	case ITEM_SUMMARY:
+	case ITEM_INTERVAL:
 	case ITEM_RAW:
 	case ITEM_MAIN:
 	case ITEM_UNWATCHED:

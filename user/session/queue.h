@@ -17,6 +17,7 @@ struct queue;
 enum item_kind {
 	ITEM_BLOCK,
 	ITEM_SUMMARY,
+	ITEM_INTERVAL,
 	ITEM_RAW,
 	ITEM_PROCESS,
 	ITEM_MAIN,

@@ -30,6 +30,8 @@ static void add_live(void *ctx, const struct jank_rec_thread *rec)
 
 	if (hists__add(look->s->report.live, rec))
 		losses__add(&look->s->losses, LOSS_NO_MEMORY, 1);
+	if (intervals__saw(&look->s->intervals, rec, look->s->intake.judge.threshold_ns))
+		losses__add(&look->s->losses, LOSS_NO_MEMORY, 1);
 	process_table__saw(&look->s->processes, &rec->hdr);
 	look->s->report.loop_cnt++;
 	if (look->records)
@@ -48,6 +50,7 @@ void session__look(struct session *s, struct strbuf *records)
 	hists__free(s->report.live);
 	s->report.live = fresh;
 	s->report.loop_cnt = 0;
+	intervals__begin_look(&s->intervals);
 	loader__each_thread(s->loader, add_live, &look);
 }
 
@@ -99,7 +102,8 @@ static uint64_t sum_own(const struct session *s, uint64_t (*of)(pid_t pid))
 void session__begin_report(struct session *s)
 {
 	s->report.start_ns = s->report.status_ns = clock__mono_ns();
-	s->report.start_cpu_ns = sum_own(s, cpu_ns);
+	s->report.start_cpu_ns = s->intervals.cpu_ns = sum_own(s, cpu_ns);
+	s->intervals.end_ns = s->report.start_ns;
 }
 
 static void end_window(struct cost_meter *meter, uint64_t now)
@@ -304,29 +308,52 @@ void session__status(struct session *s)
 
 /* --- the summary */
 
-static int set_loops(struct session *s, struct summary *summary)
+int session__sum_hists(const struct session *s, struct hists **ret)
 {
-	struct hists *all = hists__new();
-	int res = -ENOMEM;
+	int res;
 
-	if (!all)
-		return res;
-	res = hists__merge(all, loops__ended(s->intake.loops));
-	if (!res)
-		res = hists__merge(all, s->report.live);
-	if (!res)
-		res = hists__list(all, &summary->loops, &summary->loop_cnt);
-	hists__free(all);
-	for (size_t i = 0; !res && i < summary->loop_cnt; i++) {
+	*ret = hists__new();
+	if (!*ret)
+		return -ENOMEM;
+	res = hists__merge(*ret, loops__ended(s->intake.loops));
+	return res ?: hists__merge(*ret, s->report.live);
+}
+
+void session__name_loops(const struct session *s, struct loop_hist *loops, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++) {
 		const struct process_entry *process =
-			process_table__find(&s->processes, summary->loops[i].pid);
+			process_table__find(&s->processes, loops[i].pid);
 
 		if (!process || !process->identity || !process->identity->name)
 			continue;
-		free(summary->loops[i].process); /* of an earlier process with this pid */
-		summary->loops[i].process = strdup(process->identity->name);
+		free(loops[i].process); /* of an earlier process with this pid */
+		loops[i].process = strdup(process->identity->name);
 	}
+}
+
+static int set_loops(struct session *s, struct summary *summary)
+{
+	struct hists *all;
+	int res = session__sum_hists(s, &all);
+
+	if (!res)
+		res = hists__list(all, &summary->loops, &summary->loop_cnt);
+	hists__free(all);
+	if (!res)
+		session__name_loops(s, summary->loops, summary->loop_cnt);
 	return res;
+}
+
+void session__fill_now(const struct session *s, struct intervals_now *ret)
+{
+	ret->t_ns = clock__mono_ns();
+	ret->hang_cnt = s->report.hang_cnt;
+	ret->cpu_ns = sum_own(s, cpu_ns);
+	ret->rss_kb = sum_own(s, rss_kb);
+	ret->losses = s->losses;
+	add_kernel_losses(s, &ret->losses);
+	losses__add_memory(&ret->losses);
 }
 
 static void add_share(void *ctx, uint32_t uid, const struct jank_share *share)
@@ -348,7 +375,7 @@ int session__send_summary(struct session *s)
 	if (!summary)
 		return -ENOMEM;
 	summary->elapsed_ns = clock__mono_ns() - s->report.start_ns;
-	if (s->opts->command == CMD_TRACE)
+	if (options__traces(s->opts))
 		summary->idle_loop =
 			unwatched_look__at_end(&s->unwatched_look, &summary->unwatched);
 	summary->stopped_cnt = s->intake.judge.stopped_cnt;

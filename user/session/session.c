@@ -116,6 +116,8 @@ static int open_parts(struct session *s, struct err *err)
 	};
 	if (s->sink.journal)
 		journal__add_session(s->sink.journal, &s->intake.judge, opts->hang_ns);
+	if (opts->interval_ns && intervals__open(&s->intervals))
+		return err__set(err, ENOMEM, "out of memory");
 	s->processes.queue = s->queue;
 	s->processes.losses = &s->losses;
 	s->processes.over_share = &s->report.over_share;
@@ -202,7 +204,7 @@ static int open_session(struct session *s, struct err *err)
 		res = open_signals(&s->end, err);
 	if (!res)
 		res = preflight__check(err);
-	if (!res && s->opts->command == CMD_TRACE) /* it becomes another user */
+	if (!res && options__traces(s->opts)) /* it becomes another user */
 		res = deliver__start(s->opts, &s->deliver, err);
 	if (!res)
 		res = downloader__start(&s->downloader, err);
@@ -218,7 +220,8 @@ static int open_session(struct session *s, struct err *err)
 	if (!res)
 		res = privileges__drop(err);
 	if (!res)
-		report_filter(tracer_filter__start(), "may make all system calls");
+		report_filter(tracer_filter__start(options__has_screen(s->opts)),
+			      "may make all system calls");
 	if (!res)
 		res = host__read(&s->host, err);
 	/* Before there are threads, the ring and much memory to share. */
@@ -245,13 +248,14 @@ static int start_sink_thread(struct session *s, struct err *err)
 	const struct sink_thread_opts opts = {
 		.queue = s->queue,
 		.parts = &s->sink,
-		.report_unwatched = s->opts->command == CMD_TRACE && s->opts->format != FORMAT_TEXT,
+		.report_unwatched = options__traces(s->opts) && s->opts->format != FORMAT_TEXT,
+		.intervals = s->opts->interval_ns,
 		.eager = !s->opts->filter.all || !s->selection.choice.any,
 		.at_end = s->opts->command == CMD_LOOPS ? session__report_loops : NULL,
 		.at_end_ctx = s,
 		.deliver = s->deliver,
 		.names = s->names,
-		.count = s->opts->count,
+		.count = s->opts->command == CMD_TOP ? 0 : s->opts->count, /* it counts tables */
 		.closed_fd = s->end.closed_fd,
 	};
 
@@ -298,7 +302,8 @@ static int attach(struct session *s, struct err *err)
 	if (!res)
 		res = loader__attach(s->loader, err);
 	if (!res)
-		report_filter(tracer_filter__run(), "may load BPF programs later");
+		report_filter(tracer_filter__run(options__has_screen(s->opts)),
+			      "may load BPF programs later");
 	if (!res)
 		mapping_events__open(&s->mappings, s->event_loop);
 	if (!res) /* last: dispatches that they open must be accounted from their start */
@@ -320,7 +325,7 @@ static int attach(struct session *s, struct err *err)
 		session__look(s, NULL);
 	if (!res && s->opts->argv)
 		res = workload__go(&s->workload, s->opts->argv, err);
-	if (!res && s->opts->command == CMD_TRACE)
+	if (!res && options__traces(s->opts) && !options__has_screen(s->opts))
 		session__report_ready(s);
 	if (!res)
 		log__verbose("tracing; waits by %s, samples by %s",
@@ -360,6 +365,8 @@ static void finish(struct session *s)
 {
 	struct strbuf live = STRBUF_INIT;
 
+	if (s->intervals.told && s->opts->command == CMD_TRACE)
+		session__interval(s);
 	sink_thread__hurry(s->sink_thread);
 	name_client__hurry(s->sites);
 	session__look(s, s->sink.journal ? &live : NULL);
@@ -416,6 +423,7 @@ static void close_session(struct session *s, int *status, struct err *err)
 	wait_copies__free(&s->intake.wait_copies);
 	strbuf__free(&s->intake.raw);
 	hists__free(s->report.live);
+	intervals__close(&s->intervals);
 	machine__free(s->machine.machine);
 	host__free(&s->host);
 	cost_meter__close(&s->cost_meter);

@@ -350,6 +350,38 @@ void session__keep_losses(struct session *s);	/* of the kernel side, before it i
 void session__report_losses(struct session *s); /* on stderr, after all output */
 void session__report_unread(void);		/* new reasons of unread.h */
 
+/* --- interval.c: counts of parts of the run (--interval) */
+
+struct intervals {
+	struct hists *told; /* NULL: not asked for */
+	struct losses losses;
+	uint64_t end_ns, hang_cnt, cpu_ns; /* as of the last one */
+	struct open_dispatch *open;	   /* as of the last look */
+	size_t open_cnt, open_cap;
+};
+
+/* What has happened up to t_ns. */
+struct intervals_now {
+	uint64_t t_ns, threshold_ns, hang_cnt, cpu_ns, rss_kb;
+	struct hists *hists;
+	struct losses losses;
+};
+
+int intervals__open(struct intervals *iv); /* 0 or -ENOMEM */
+void intervals__close(struct intervals *iv);
+void intervals__begin_look(struct intervals *iv);
+/* A live thread in a look. 0 or -ENOMEM. */
+int intervals__saw(struct intervals *iv, const struct jank_rec_thread *rec, uint64_t threshold_ns);
+/* What is new since the last one. 0 or -ENOMEM; interval__free in both cases. */
+int intervals__take(struct intervals *iv, const struct intervals_now *now, struct interval *ret);
+
+void session__interval(struct session *s); /* sends one to the sink thread */
+
+/* --- report.c: for interval.c */
+int session__sum_hists(const struct session *s, struct hists **ret); /* live and ended; -ENOMEM */
+void session__name_loops(const struct session *s, struct loop_hist *loops, size_t cnt);
+void session__fill_now(const struct session *s, struct intervals_now *ret); /* all but hists */
+
 /* --- intake.c: record → event → dispatch → block → queue */
 
 struct intake {
@@ -414,6 +446,7 @@ struct session {
 	struct unwatched_look unwatched_look;
 	struct cost_meter cost_meter;
 	struct report report;
+	struct intervals intervals;
 	struct run_end end;
 };
 

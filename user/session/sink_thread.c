@@ -46,8 +46,9 @@ struct sink_thread {
 	int offset;	   /* of the thread's niceness to it */
 	uint64_t block_cnt;
 	bool leases_reported;
-	bool closed; /* stdout has no reader */
-	bool ending; /* ITEM_STOP is queued */
+	bool closed;			 /* stdout has no reader */
+	bool ending;			 /* ITEM_STOP is queued */
+	struct unwatched_list unwatched; /* for the next interval */
 };
 
 static void check(struct sink_thread *sink, int res)
@@ -222,22 +223,71 @@ static void on_wait(struct sink_thread *sink, struct item *item)
 	wait_note__free(item->data);
 }
 
+/* With --interval, the next one has the list. */
 static void on_unwatched(struct sink_thread *sink, struct item *item)
 {
 	not_watched__complete(&sink->parts->not_watched, item->data);
 	not_watched__report(&sink->parts->not_watched, item->data);
-	unwatched__free(item->data);
+	unwatched__free(&sink->unwatched);
+	sink->unwatched = (struct unwatched_list){};
+	if (sink->opts.intervals)
+		sink->unwatched = *(struct unwatched_list *)item->data;
+	else
+		unwatched__free(item->data);
 	free(item->data);
 }
 
-/* Omits loops that are switched off. */
-static bool takes_loop(struct sink_thread *sink, struct summary *summary, struct loop_hist *loop)
+/* Sets the loop's name. False: it is switched off; *ret_row is its row. */
+static bool is_on(struct sink_thread *sink, struct loop_hist *loop,
+		  const struct catalogue_row **ret_row)
 {
 	const struct catalogue_row *row =
 		loop_owner__process_row(sink->parts->loop_owner, loop->pid, loop->loop);
 
 	loop->loop_name = row ? row->name : NULL;
-	if (!row || !row->is_off || loop_choice__takes(sink->parts->choice, row, loop->loop))
+	*ret_row = row;
+	return !row || !row->is_off || loop_choice__takes(sink->parts->choice, row, loop->loop);
+}
+
+static void name_interval(struct sink_thread *sink, struct interval *interval)
+{
+	const struct catalogue_row *row;
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < interval->loop_cnt; i++) {
+		if (is_on(sink, &interval->loops[i], &row))
+			interval->loops[cnt++] = interval->loops[i];
+		else
+			free(interval->loops[i].process);
+	}
+	interval->loop_cnt = cnt;
+	for (size_t i = 0; i < interval->open_cnt; i++) {
+		struct open_dispatch *open = &interval->open[i];
+
+		row = loop_owner__row(sink->parts->loop_owner, open->pid, open->tid, open->loop);
+		open->loop_name = row ? row->name : NULL;
+	}
+}
+
+static void on_interval(struct sink_thread *sink, struct item *item)
+{
+	struct interval *interval = item->data;
+
+	loop_owner__resolve_all(sink->parts->loop_owner);
+	name_interval(sink, interval);
+	interval->unwatched = sink->unwatched;
+	sink->unwatched = (struct unwatched_list){};
+	check(sink, output__interval(sink->parts->output, interval));
+	interval__free(interval);
+	free(interval);
+}
+
+/* Omits loops that are switched off. */
+static bool takes_loop(struct sink_thread *sink, struct summary *summary, struct loop_hist *loop)
+{
+	const struct catalogue_row *row;
+
+	if (is_on(sink, loop, &row))
 		return true;
 	summary->dispatch_cnt -= loop->dispatch_cnt;
 	not_watched__add_off(&sink->parts->not_watched, &summary->unwatched, loop->pid,
@@ -388,6 +438,9 @@ static void handle(struct sink_thread *sink, struct item *item)
 	case ITEM_SUMMARY:
 		on_summary(sink, item);
 		break;
+	case ITEM_INTERVAL:
+		on_interval(sink, item);
+		break;
 	case ITEM_RAW:
 		on_raw(sink, item);
 		break;
@@ -492,6 +545,7 @@ bool sink_thread__finish(struct sink_thread *sink, uint64_t patience_ns)
 	if (!join(sink, patience_ns))
 		return false;
 	probation__end(sink->parts->probation); /* its blocks go through the thread's state */
+	unwatched__free(&sink->unwatched);
 	free(sink);
 	return true;
 }

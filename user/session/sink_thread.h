@@ -154,7 +154,8 @@ void sink_parts__on_thread(struct sink_parts *parts, uint32_t pid, uint32_t tid)
 
 /*
  * Data of the items (owned by the item):
- * ITEM_BLOCK struct block; ITEM_SUMMARY struct summary; ITEM_RAW whole records for the journal
+ * ITEM_BLOCK struct block; ITEM_SUMMARY struct summary; ITEM_INTERVAL struct interval
+ * ITEM_RAW whole records for the journal
  * ITEM_PROCESS struct identity (pid was seen, or replaced its program)
  * ITEM_WAIT struct wait_note; ITEM_COPY a COPY or SCRIPT record
  * ITEM_MAP struct mapping followed by its path; without data: read the mappings again
@@ -167,6 +168,7 @@ struct sink_thread_opts {
 	struct queue *queue; /* borrowed, as is parts */
 	struct sink_parts *parts;
 	bool report_unwatched; /* at the end, too: no terminal gets the summary */
+	bool intervals;	       /* there will be ITEM_INTERVAL */
 	bool eager;	       /* look up the name of each loop at once, for its parks */
 	void (*at_end)(void *ctx, struct loop_owner *loop_owner); /* NULL: none */
 	void *at_end_ctx;

@@ -54,22 +54,29 @@ static const struct syscall_rule run_rules[] = { { "bpf", { { 0, INT, BPF_MAP_LO
 
 static const struct syscall_list run_calls = { "", run_rules };
 
-static int install(const struct syscall_list *bpf_calls)
+/* A deliverer that is started again inherits the filter. */
+static int install(const struct syscall_list *bpf_calls, bool screen)
 {
 	const struct syscall_list *const lists[] = {
-		&syscalls_base, &syscalls_file_code, &deliver_calls, &deliver_start_calls,
-		&name_calls,	&tracer_calls,	     bpf_calls,	     NULL,
+		&syscalls_base,
+		&syscalls_file_code,
+		screen ? &deliver_screen_calls : &deliver_calls,
+		&deliver_start_calls,
+		&name_calls,
+		&tracer_calls,
+		bpf_calls,
+		NULL,
 	};
 
 	return syscall_filter__install(lists);
 }
 
-int tracer_filter__start(void)
+int tracer_filter__start(bool screen)
 {
-	return install(&start_calls);
+	return install(&start_calls, screen);
 }
 
-int tracer_filter__run(void)
+int tracer_filter__run(bool screen)
 {
-	return install(&run_calls);
+	return install(&run_calls, screen);
 }

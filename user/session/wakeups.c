@@ -3,10 +3,12 @@
  * Event sources of the intake thread from the start (the ring, signals, timers, stdout's end) with
  * their handlers. Other files add their own: process_life.c, intake.c.
  */
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "session/session_parts.h"
 
 #define LOOK_MAX_NS	   NS_PER_SEC
@@ -95,6 +97,31 @@ static void on_look(void *ctx, uint64_t arg)
 	}
 }
 
+static void on_interval(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	session__interval(ctx);
+}
+
+/* The user of `jankbpf top` pressed a key. */
+static void on_command(void *ctx, uint64_t arg)
+{
+	struct session *s = ctx;
+	struct top_command command;
+	int res;
+
+	while (!(res = deliver__command(s->deliver, &command))) {
+		if (command.kind == TOP_END) {
+			on_stop(ctx, arg);
+		} else {
+			s->intake.judge.threshold_ns = command.threshold_ns;
+			loader__set_threshold(s->loader, command.threshold_ns);
+		}
+	}
+	if (res == -EBADMSG)
+		log__verbose("the process that draws sent a command that is not valid");
+}
+
 static void on_mains(void *ctx, uint64_t arg)
 {
 	(void)arg;
@@ -144,9 +171,15 @@ int session__add_events(struct session *s, struct err *err)
 				      &s->cost_meter)) < 0) ||
 	    (s->discovery.mains &&
 	     (res = event_loop__timer(s->event_loop, NS_PER_SEC, NS_PER_SEC, on_mains, s)) < 0) ||
-	    (s->opts->command == CMD_TRACE &&
+	    (options__traces(s->opts) &&
 	     (res = s->unwatched_look.timer_fd = event_loop__timer(
 		      s->event_loop, UNWATCHED_NS, UNWATCHED_PAUSE_NS, on_unwatched, s)) < 0) ||
+	    (s->opts->interval_ns &&
+	     (res = event_loop__timer(s->event_loop, s->opts->interval_ns, s->opts->interval_ns,
+				      on_interval, s)) < 0) ||
+	    (deliver__control_fd(s->deliver) >= 0 &&
+	     (res = event_loop__add(s->event_loop, deliver__control_fd(s->deliver), on_command, s,
+				    0)) < 0) ||
 	    (s->opts->duration_ns &&
 	     (res = event_loop__timer(s->event_loop, s->opts->duration_ns, 0, on_stop, s)) < 0))
 		return err__set(err, -res, "cannot watch for events: %s", strerror(-res));

@@ -426,13 +426,24 @@ static Jankbpf__NotWatched *not_watched_of(struct record *r, const struct unwatc
 	return ret;
 }
 
-static void set_not_watched(struct record *r, Jankbpf__Summary *ret,
-			    const struct unwatched_list *list)
+static Jankbpf__NotWatched **list_not_watched(struct record *r, const struct unwatched_list *list,
+					      size_t *ret_cnt)
 {
-	ret->not_watched = record__array(r, list->cnt, &ret->n_not_watched);
-	for (size_t i = 0; i < ret->n_not_watched; i++)
-		ret->not_watched[i] = not_watched_of(r, &list->items[i]);
-	SET_KNOWN(ret, not_watched_more, list->more_cnt);
+	Jankbpf__NotWatched **ret = record__array(r, list->cnt, ret_cnt);
+
+	for (size_t i = 0; i < *ret_cnt; i++)
+		ret[i] = not_watched_of(r, &list->items[i]);
+	return ret;
+}
+
+static Jankbpf__Loop **list_loops(struct record *r, const struct loop_hist *loops, size_t cnt,
+				  size_t *ret_cnt)
+{
+	Jankbpf__Loop **ret = record__array(r, cnt, ret_cnt);
+
+	for (size_t i = 0; i < *ret_cnt; i++)
+		ret[i] = loop_of(r, &loops[i]);
+	return ret;
 }
 
 static Jankbpf__OverShare *over_share_of(struct record *r, const struct over_share *user)
@@ -465,13 +476,77 @@ static Jankbpf__Summary *summary_of(struct record *r, const struct summary *summ
 	SET(ret, hangs, summary->hang_cnt);
 	ret->lost = lost_of(r, summary->lost, summary->lost_cnt);
 	ret->cost = cost_of(r, summary);
-	ret->loops = record__array(r, summary->loop_cnt, &ret->n_loops);
-	for (size_t i = 0; i < ret->n_loops; i++)
-		ret->loops[i] = loop_of(r, &summary->loops[i]);
-	set_not_watched(r, ret, &summary->unwatched);
+	ret->loops = list_loops(r, summary->loops, summary->loop_cnt, &ret->n_loops);
+	ret->not_watched = list_not_watched(r, &summary->unwatched, &ret->n_not_watched);
+	SET_KNOWN(ret, not_watched_more, summary->unwatched.more_cnt);
 	SET_KNOWN(ret, stopped_blocks, summary->stopped_cnt);
 	SET_KNOWN(ret, idle_loop, summary->idle_loop);
 	set_over_share(r, ret, &summary->over_share);
+	return ret;
+}
+
+static Jankbpf__OpenDispatch *open_of(struct record *r, const struct open_dispatch *open)
+{
+	Jankbpf__OpenDispatch *ret = NEW(r, open_dispatch);
+
+	SET(ret, pid, open->pid);
+	SET(ret, tid, open->tid);
+	ret->thread = record__str(r, open->comm);
+	ret->loop = record__str(r, open->loop_name ?: loop__name(open->loop));
+	SET(ret, duration_ns, open->duration_ns);
+	SET(ret, start_delay_ns, open->delay_ns);
+	if (open->duration_ns)
+		ret->state = (char *)state__name(open->state);
+	return ret;
+}
+
+static Jankbpf__Cost *cost_of_interval(struct record *r, const struct interval *interval)
+{
+	Jankbpf__Cost *ret = NEW(r, cost);
+
+	SET(ret, user_cpu_ns, interval->user_cpu_ns);
+	SET(ret, rss_kb, interval->rss_kb);
+	return ret;
+}
+
+static Jankbpf__Interval *interval_of(struct record *r, const struct interval *interval)
+{
+	Jankbpf__Interval *ret = NEW(r, interval);
+
+	clock__add_rfc3339(record__words(r),
+			   interval->start_ns + (uint64_t)interval->real_offset_ns);
+	ret->start = record__take_words(r);
+	SET(ret, start_ns, interval->start_ns);
+	SET(ret, elapsed_ns, interval->elapsed_ns);
+	SET(ret, threshold_ns, interval->threshold_ns);
+	SET(ret, dispatches, 0);
+	SET(ret, blocks, 0);
+	SET(ret, hangs, interval->hang_cnt);
+	ret->loops = list_loops(r, interval->loops, interval->loop_cnt, &ret->n_loops);
+	for (size_t i = 0; i < ret->n_loops; i++) {
+		ret->dispatches += ret->loops[i]->dispatches;
+		ret->blocks += ret->loops[i]->blocks;
+	}
+	ret->open = record__array(r, interval->open_cnt, &ret->n_open);
+	for (size_t i = 0; i < ret->n_open; i++)
+		ret->open[i] = open_of(r, &interval->open[i]);
+	ret->lost = lost_of(r, interval->lost, interval->lost_cnt);
+	ret->cost = cost_of_interval(r, interval);
+	ret->not_watched = list_not_watched(r, &interval->unwatched, &ret->n_not_watched);
+	return ret;
+}
+
+const Jankbpf__Record *record__of_interval(struct record *r, const struct interval *interval)
+{
+	Jankbpf__Record *ret;
+
+	if (setjmp(r->out_of_memory))
+		return NULL;
+	record__begin(r, true);
+	ret = record_of(r);
+	ret->interval = interval_of(r, interval);
+	ret->type_case = JANKBPF__RECORD__TYPE_INTERVAL;
+	redact(r, ret);
 	return ret;
 }
 

@@ -36,6 +36,7 @@ int record__set_redaction(struct record *record, unsigned classes, const char *k
  */
 const Jankbpf__Record *record__of_block(struct record *record, const struct block *block);
 const Jankbpf__Record *record__of_summary(struct record *record, const struct summary *summary);
+const Jankbpf__Record *record__of_interval(struct record *record, const struct interval *interval);
 
 /*
  * Adds faults to the summary that was made last, without redaction: they are made of records. They

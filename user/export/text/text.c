@@ -11,6 +11,13 @@
 #define WIDTH_MIN     40
 #define WIDTH_MAX     400
 
+void text__begin(struct text *t)
+{
+	strbuf__reset(&t->out);
+	t->col = 0;
+	t->lines = 0;
+}
+
 static int text__write(struct text *t)
 {
 	int err;
@@ -20,9 +27,7 @@ static int text__write(struct text *t)
 	err = t->out.failed
 		      ? -ENOMEM
 		      : sink_progress__write(t->sink.progress, t->fd, t->out.data, t->out.len);
-	strbuf__reset(&t->out);
-	t->col = 0;
-	t->lines = 0;
+	text__begin(t);
 	return err;
 }
 
@@ -56,11 +61,8 @@ static void add_block(struct text *t, const Jankbpf__Block *block, bool open)
 	text__nl(t);
 }
 
-/* A record of another type is of a later version. */
-static int text__record(struct sink *sink, const Jankbpf__Record *record)
+void text__add_record(struct text *t, const Jankbpf__Record *record)
 {
-	struct text *t = (struct text *)sink;
-
 	switch (record->type_case) {
 	case JANKBPF__RECORD__TYPE_BLOCK:
 		add_block(t, record->block, false);
@@ -71,10 +73,20 @@ static int text__record(struct sink *sink, const Jankbpf__Record *record)
 	case JANKBPF__RECORD__TYPE_SUMMARY:
 		text__add_summary(t, record->summary);
 		break;
-	default:
-		return 0;
+	case JANKBPF__RECORD__TYPE_INTERVAL:
+		text__add_interval(t, record->interval);
+		break;
+	default: /* of a later version */
+		break;
 	}
-	return text__write(t);
+}
+
+static int text__record(struct sink *sink, const Jankbpf__Record *record)
+{
+	struct text *t = (struct text *)sink;
+
+	text__add_record(t, record);
+	return t->out.len ? text__write(t) : 0;
 }
 
 static void text__free(struct sink *sink)
@@ -100,17 +112,24 @@ static unsigned clamp_width(unsigned width)
 	return width < WIDTH_MAX ? width : WIDTH_MAX;
 }
 
+void text__init(struct text *t, int fd, const struct sink_text_opts *opts)
+{
+	*t = (struct text){
+		.sink.ops = &text_ops,
+		.fd = fd,
+		.opts = *opts,
+		.color = opts->color,
+		.width = clamp_width(opts->width),
+		.verbosity = opts->verbosity,
+	};
+}
+
 struct sink *sink_text__new(int fd, const struct sink_text_opts *opts)
 {
 	struct text *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return NULL;
-	t->sink.ops = &text_ops;
-	t->fd = fd;
-	t->opts = *opts;
-	t->color = opts->color;
-	t->width = clamp_width(opts->width);
-	t->verbosity = opts->verbosity;
+	text__init(t, fd, opts);
 	return &t->sink;
 }

@@ -28,7 +28,23 @@ struct text {
 
 #define SIGNATURE_SHOWN 8 /* digits: enough for --sig, and to tell faults of a run apart */
 
-enum style { STYLE_NONE, STYLE_DIM, STYLE_BOLD, STYLE_JANK, STYLE_HANG, STYLE_GOOD, STYLE_WARN };
+enum style {
+	STYLE_NONE,
+	STYLE_DIM,
+	STYLE_BOLD,
+	STYLE_JANK,
+	STYLE_HANG,
+	STYLE_GOOD,
+	STYLE_WARN,
+	STYLE_REVERSE
+};
+
+/* Sets up a text of its own on fd; the caller frees t->out. */
+void text__init(struct text *t, int fd, const struct sink_text_opts *opts);
+/* Empties the text. */
+void text__begin(struct text *t);
+/* Adds the lines of a record. */
+void text__add_record(struct text *t, const Jankbpf__Record *record);
 
 /* All strings are cleaned, and cut at the right margin with "…". */
 void text__put(struct text *t, enum style style, const char *str);
@@ -125,6 +141,7 @@ void text__add_facts(struct text *t, const Jankbpf__Block *block);
 /* The losses in a line, if there are any. */
 void text__add_lost(struct text *t, const Jankbpf__Lost *lost);
 void text__add_summary(struct text *t, const Jankbpf__Summary *summary);
+void text__add_interval(struct text *t, const Jankbpf__Interval *interval);
 void text__add_chain(struct text *t, const Jankbpf__Block *block);
 /* At most max frames. above: the stack that was shown before; its common callers are folded. */
 void text__add_frames(struct text *t, const Jankbpf__Block *block, const struct frames *stack,

@@ -13,7 +13,7 @@
 
 static const char *const style_codes[] = {
 	[STYLE_NONE] = NULL,   [STYLE_DIM] = "2",   [STYLE_BOLD] = "1",	 [STYLE_JANK] = "1;33",
-	[STYLE_HANG] = "1;31", [STYLE_GOOD] = "32", [STYLE_WARN] = "33",
+	[STYLE_HANG] = "1;31", [STYLE_GOOD] = "32", [STYLE_WARN] = "33", [STYLE_REVERSE] = "7",
 };
 
 /* A cell and a colour for each state; the cells differ even without colour. */

@@ -322,3 +322,27 @@ void text__add_summary(struct text *t, const Jankbpf__Summary *summary)
 		put_loop(t, summary, summary->loops[i]);
 	text__add_faults(t, summary);
 }
+
+/* One line: what the loops did in it, and the longest open dispatch. */
+void text__add_interval(struct text *t, const Jankbpf__Interval *interval)
+{
+	const char *time = interval->start ? strchr(interval->start, 'T') : NULL;
+	const Jankbpf__OpenDispatch *open = interval->n_open ? interval->open[0] : NULL;
+
+	text__putf(t, STYLE_DIM, "%.8s", time ? time + 1 : "?");
+	text__put(t, STYLE_NONE, "  ");
+	text__put_duration(t, STYLE_NONE, interval->elapsed_ns);
+	text__put(t, STYLE_NONE, ": ");
+	text__put_count(t, STYLE_NONE, interval->n_loops, "active loop");
+	text__put(t, STYLE_NONE, " · ");
+	text__put_count(t, STYLE_NONE, interval->dispatches, "dispatch");
+	text__put(t, STYLE_NONE, " · ");
+	text__put_count(t, interval->blocks ? STYLE_JANK : STYLE_NONE, interval->blocks, "block");
+	if (open) {
+		text__put(t, STYLE_NONE, " · open ");
+		text__put_duration(t, STYLE_HANG, open->duration_ns + open->start_delay_ns);
+		text__putf(t, STYLE_NONE, " in %s (%u)", value__name(open->thread), open->tid);
+	}
+	text__nl(t);
+	text__add_lost(t, interval->lost);
+}

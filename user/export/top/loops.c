@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "export/top/loops.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "export/sink.h"
+#include "export/values.h"
+
+#define RECORD_BYTES_MAX (32 << 20)
+
+void loops_view__init(struct loops_view *v, uint64_t interval_ns)
+{
+	*v = (struct loops_view){ .clock.cell_ns = interval_ns };
+}
+
+static void free_fault(struct loops_view *v, struct loop_fault *fault)
+{
+	v->record_bytes -= fault->last.cap;
+	strbuf__free(&fault->last);
+	free(fault->signature);
+	free(fault->kind);
+	free(fault->summary);
+	free(fault);
+}
+
+static void free_loop(struct loops_view *v, struct watched_loop *loop)
+{
+	struct loop_fault *fault, *next;
+
+	HASH_ITER (hh, loop->faults, fault, next) {
+		HASH_DEL(loop->faults, fault);
+		free_fault(v, fault);
+	}
+	free(loop->key);
+	free(loop->process);
+	free(loop->loop);
+	free(loop);
+}
+
+void loops_view__free(struct loops_view *v)
+{
+	struct watched_loop *loop, *next;
+
+	HASH_ITER (hh, v->loops, loop, next) {
+		HASH_DEL(v->loops, loop);
+		free_loop(v, loop);
+	}
+	loops_view__mute(v, NULL);
+	free(v->start);
+	*v = (struct loops_view){};
+}
+
+static int set_text(char **at, const char *text)
+{
+	char *copy = strdup(text ?: "");
+
+	if (!copy)
+		return -ENOMEM;
+	free(*at);
+	*at = copy;
+	return 0;
+}
+
+/* --- entries */
+
+/* True if nothing has been seen of it in all of its history. */
+static bool is_idle(const struct loops_view *v, const struct watched_loop *loop)
+{
+	return !loop->dispatch_cnt && !loop->open_ns && !loop->dispatches[0].total &&
+	       !loop->dispatches[1].total &&
+	       !history__blocks(&loop->history, &v->clock, HISTORY_CELLS);
+}
+
+static bool make_room(struct loops_view *v)
+{
+	struct watched_loop *loop, *next;
+
+	if (HASH_COUNT(v->loops) < LOOPS_MAX)
+		return true;
+	HASH_ITER (hh, v->loops, loop, next) {
+		if (!is_idle(v, loop))
+			continue;
+		HASH_DEL(v->loops, loop);
+		free_loop(v, loop);
+		return true;
+	}
+	return false;
+}
+
+/* NULL: no room or no memory, which is counted. */
+static struct watched_loop *get_loop(struct loops_view *v, uint32_t pid, const char *kind,
+				     const char *process)
+{
+	struct watched_loop *loop;
+	char key[96];
+
+	snprintf(key, sizeof(key), "%u %.80s", pid, kind ?: "?");
+	HASH_FIND_STR(v->loops, key, loop);
+	if (!loop && make_room(v) && (loop = calloc(1, sizeof(*loop)))) {
+		loop->pid = pid;
+		if (set_text(&loop->key, key) || set_text(&loop->loop, kind ?: "?")) {
+			free_loop(v, loop);
+			loop = NULL;
+		} else {
+			char *own_key = loop->key, *own_kind = loop->loop;
+
+			HASH_ADD_KEYPTR(hh, v->loops, loop->key, strlen(loop->key), loop);
+			if (!loop) {
+				free(own_key);
+				free(own_kind);
+			}
+		}
+	}
+	if (!loop)
+		v->no_room_cnt++;
+	else if (process && (!loop->process || strcmp(loop->process, process)))
+		set_text(&loop->process, process);
+	return loop;
+}
+
+static bool is_muted(const struct loops_view *v, const char *signature)
+{
+	for (size_t i = 0; i < v->muted_cnt; i++)
+		if (!strcmp(v->muted[i], signature))
+			return true;
+	return false;
+}
+
+static struct loop_fault *get_fault(struct loops_view *v, struct watched_loop *loop,
+				    const char *signature)
+{
+	struct loop_fault *fault;
+	char *key;
+
+	HASH_FIND_STR(loop->faults, signature, fault);
+	if (fault)
+		return fault;
+	key = HASH_COUNT(loop->faults) < LOOP_FAULTS_MAX ? strdup(signature) : NULL;
+	fault = key ? calloc(1, sizeof(*fault)) : NULL;
+	if (fault) {
+		fault->loop = loop;
+		fault->signature = key;
+		fault->muted = is_muted(v, signature);
+		HASH_ADD_KEYPTR(hh, loop->faults, fault->signature, strlen(key), fault);
+	}
+	if (!fault) {
+		free(key);
+		v->no_room_cnt++;
+	}
+	return fault;
+}
+
+/* --- records */
+
+static void add_buckets(struct durations *d, Jankbpf__Bucket *const *buckets, size_t cnt,
+			uint64_t max_ns)
+{
+	for (size_t i = 0; i < cnt; i++)
+		durations__add_many(d, buckets[i]->has_upper_ns ? buckets[i]->upper_ns : max_ns,
+				    buckets[i]->count);
+	if (d->total && max_ns > d->max_ns)
+		d->max_ns = max_ns;
+}
+
+/* The buckets' upper ends are up to 4 % longer than the longest of them. */
+static void add_durations(struct durations *d, Jankbpf__Bucket *const *buckets, size_t cnt,
+			  uint64_t max_ns)
+{
+	uint64_t before = d->max_ns;
+
+	add_buckets(d, buckets, cnt, max_ns);
+	if (max_ns)
+		d->max_ns = before > max_ns ? before : max_ns;
+}
+
+static int add_loop(struct loops_view *v, const Jankbpf__Loop *from)
+{
+	struct watched_loop *loop = get_loop(v, from->pid, from->loop, from->process);
+
+	if (!loop)
+		return 0;
+	loop->dispatch_cnt += from->dispatches;
+	add_durations(&loop->dispatches[0], from->buckets, from->n_buckets, from->max_ns);
+	if (from->start_delays)
+		add_durations(&loop->starts[0], from->start_delays->buckets,
+			      from->start_delays->n_buckets, from->start_delays->max_ns);
+	return 0;
+}
+
+/* They are sorted: the first of a loop is its longest. */
+static void add_open(struct loops_view *v, const Jankbpf__OpenDispatch *open)
+{
+	struct watched_loop *loop = get_loop(v, open->pid, open->loop, NULL);
+
+	if (!loop || loop->open_ns)
+		return;
+	loop->open_ns = open->duration_ns + open->start_delay_ns;
+	loop->open_delay_ns = open->start_delay_ns;
+	snprintf(loop->open_state, sizeof(loop->open_state), "%s", open->state ?: "not begun");
+	snprintf(loop->open_thread, sizeof(loop->open_thread), "%s", value__name(open->thread));
+	if (!loop->process)
+		set_text(&loop->process, open->thread);
+}
+
+/* The older half of the last minute is dropped. */
+static void turn_window(struct loops_view *v, struct watched_loop *loop)
+{
+	loop->dispatches[1] = loop->dispatches[0];
+	loop->starts[1] = loop->starts[0];
+	loop->dispatches[0] = (struct durations){};
+	loop->starts[0] = (struct durations){};
+	(void)v;
+}
+
+static void begin_interval(struct loops_view *v, const Jankbpf__Interval *interval)
+{
+	uint64_t end_ns = interval->start_ns + interval->elapsed_ns;
+	bool turns = end_ns - v->window_ns >= RECENT_NS / 2;
+	struct watched_loop *loop, *next;
+
+	HASH_ITER (hh, v->loops, loop, next) {
+		struct loop_fault *fault, *next_fault;
+
+		loop->dispatch_cnt = 0;
+		loop->open_ns = 0;
+		history__shift(&loop->history);
+		HASH_ITER (hh, loop->faults, fault, next_fault)
+			history__shift(&fault->history);
+		if (turns)
+			turn_window(v, loop);
+	}
+	if (turns)
+		v->window_ns = end_ns;
+	v->clock.end_ns = end_ns;
+	v->clock.cnt += v->clock.cnt < HISTORY_CELLS - 1;
+}
+
+static int add_interval(struct loops_view *v, const Jankbpf__Interval *interval)
+{
+	struct loss_count loss;
+	unsigned pos = 0;
+	int res = set_text(&v->start, interval->start);
+
+	begin_interval(v, interval);
+	v->elapsed_ns = interval->elapsed_ns;
+	v->threshold_ns = interval->threshold_ns;
+	v->own_cpu_ns = interval->cost ? interval->cost->user_cpu_ns : 0;
+	if (interval->n_not_watched)
+		v->not_watched_cnt = interval->n_not_watched;
+	while (value__next_loss(interval->lost, &pos, &loss))
+		v->loss_cnt += loss.cnt;
+	for (size_t i = 0; i < interval->n_loops && !res; i++)
+		res = add_loop(v, interval->loops[i]);
+	for (size_t i = 0; i < interval->n_open; i++)
+		add_open(v, interval->open[i]);
+	return res;
+}
+
+/* The record goes without where there is no room for it. */
+static int keep_record(struct loops_view *v, struct loop_fault *fault,
+		       const Jankbpf__Record *record)
+{
+	int res = 0;
+
+	v->record_bytes -= fault->last.cap;
+	strbuf__free(&fault->last);
+	if (v->record_bytes < RECORD_BYTES_MAX)
+		res = stream__pack(&fault->last, record);
+	v->record_bytes += fault->last.cap;
+	return res;
+}
+
+static int add_fault(struct loops_view *v, struct watched_loop *loop, const Jankbpf__Record *record,
+		     const Jankbpf__Block *block)
+{
+	const Jankbpf__Cause *cause = block->cause;
+	struct loop_fault *fault =
+		get_fault(v, loop, cause && cause->signature ? cause->signature : "");
+	uint64_t ns = value__delay(block);
+	int res;
+
+	if (!fault)
+		return 0;
+	if (record->type_case == JANKBPF__RECORD__TYPE_BLOCK) {
+		fault->block_cnt++;
+		fault->total_ns += ns;
+		history__add(&fault->history, &v->clock, value__due(block), ns);
+		loop->muted_cnt += fault->muted;
+	}
+	fault->max_ns = ns > fault->max_ns ? ns : fault->max_ns;
+	fault->last_ns = value__due(block) + ns;
+	res = set_text(&fault->kind, cause ? cause->kind : NULL);
+	if (!res)
+		res = set_text(&fault->summary, cause ? cause->summary : NULL);
+	return res ?: keep_record(v, fault, record);
+}
+
+int loops_view__add(struct loops_view *v, const Jankbpf__Record *record)
+{
+	const Jankbpf__Block *block =
+		record->type_case == JANKBPF__RECORD__TYPE_BLOCK  ? record->block
+		: record->type_case == JANKBPF__RECORD__TYPE_HANG ? record->hang
+								  : NULL;
+	struct watched_loop *loop;
+
+	if (record->type_case == JANKBPF__RECORD__TYPE_INTERVAL)
+		return add_interval(v, record->interval);
+	if (!block)
+		return 0;
+	loop = get_loop(v, block->pid, block->loop, block->process);
+	if (!loop)
+		return 0;
+	if (record->type_case == JANKBPF__RECORD__TYPE_BLOCK)
+		history__add(&loop->history, &v->clock, value__due(block), value__delay(block));
+	return add_fault(v, loop, record, block);
+}
+
+/* --- muting */
+
+static void mark_muted(struct loops_view *v)
+{
+	struct watched_loop *loop, *next;
+	struct loop_fault *fault, *next_fault;
+
+	HASH_ITER (hh, v->loops, loop, next) {
+		loop->muted_cnt = 0;
+		HASH_ITER (hh, loop->faults, fault, next_fault) {
+			fault->muted = is_muted(v, fault->signature);
+			loop->muted_cnt += fault->muted ? fault->block_cnt : 0;
+		}
+	}
+}
+
+int loops_view__mute(struct loops_view *v, const char *signature)
+{
+	char **muted = v->muted, *copy;
+
+	if (!signature) {
+		while (v->muted_cnt)
+			free(v->muted[--v->muted_cnt]);
+		free(v->muted);
+		v->muted = NULL;
+		mark_muted(v);
+		return 0;
+	}
+	copy = strdup(signature);
+	if (copy)
+		muted = reallocarray(v->muted, v->muted_cnt + 1, sizeof(*muted));
+	if (!copy || !muted) {
+		free(copy);
+		return -ENOMEM;
+	}
+	v->muted = muted;
+	v->muted[v->muted_cnt++] = copy;
+	mark_muted(v);
+	return 0;
+}

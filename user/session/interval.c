@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Counts of parts of the run: what each loop has done since the last one, and what is open. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "session/session_parts.h"
+
+#define OPEN_MAX	 100 /* of a record */
+#define OPEN_PART	 10  /* part of the threshold from which an open dispatch is listed */
+#define OPEN_COLLECT_MAX 4096
+
+int intervals__open(struct intervals *iv)
+{
+	iv->told = hists__new();
+	return iv->told ? 0 : -ENOMEM;
+}
+
+void intervals__close(struct intervals *iv)
+{
+	hists__free(iv->told);
+	free(iv->open);
+	*iv = (struct intervals){};
+}
+
+void intervals__begin_look(struct intervals *iv)
+{
+	iv->open_cnt = 0;
+}
+
+int intervals__saw(struct intervals *iv, const struct jank_rec_thread *rec, uint64_t threshold_ns)
+{
+	struct open_dispatch *open = iv->open;
+	size_t cap = iv->open_cap ? 2 * iv->open_cap : 64;
+
+	if (!iv->told || rec->open_ns + rec->open_delay_ns < threshold_ns / OPEN_PART ||
+	    rec->open_state >= JANK_STATE_CNT || iv->open_cnt >= OPEN_COLLECT_MAX)
+		return 0;
+	if (iv->open_cnt == iv->open_cap) {
+		open = reallocarray(iv->open, cap, sizeof(*open));
+		if (!open)
+			return -ENOMEM;
+		iv->open = open;
+		iv->open_cap = cap;
+	}
+	open += iv->open_cnt++;
+	*open = (struct open_dispatch){
+		.pid = rec->hdr.tgid,
+		.tid = rec->hdr.tid,
+		.loop = rec->loop,
+		.duration_ns = rec->open_ns,
+		.delay_ns = rec->open_delay_ns,
+		.state = rec->open_state,
+	};
+	memcpy(open->comm, rec->comm, sizeof(open->comm));
+	open->comm[sizeof(open->comm) - 1] = '\0';
+	return 0;
+}
+
+static int longest_first(const void *a, const void *b)
+{
+	const struct open_dispatch *x = a, *y = b;
+	uint64_t x_ns = x->duration_ns + x->delay_ns, y_ns = y->duration_ns + y->delay_ns;
+
+	return (x_ns < y_ns) - (x_ns > y_ns);
+}
+
+static int copy_open(const struct intervals *iv, struct interval *ret)
+{
+	size_t cnt = iv->open_cnt < OPEN_MAX ? iv->open_cnt : OPEN_MAX;
+
+	if (!cnt)
+		return 0;
+	qsort(iv->open, iv->open_cnt, sizeof(*iv->open), longest_first);
+	ret->open = malloc(cnt * sizeof(*ret->open));
+	if (!ret->open)
+		return -ENOMEM;
+	memcpy(ret->open, iv->open, cnt * sizeof(*ret->open));
+	ret->open_cnt = cnt;
+	return 0;
+}
+
+/* Losses since the last interval. */
+static int new_losses(struct intervals *iv, const struct losses *now, struct interval *ret)
+{
+	struct losses more = {};
+
+	for (int i = 0; i < LOSS_CNT; i++)
+		more.cnt[i] = now->cnt[i] > iv->losses.cnt[i] ? now->cnt[i] - iv->losses.cnt[i] : 0;
+	iv->losses = *now;
+	return losses__list(&more, &ret->lost, &ret->lost_cnt);
+}
+
+int intervals__take(struct intervals *iv, const struct intervals_now *now, struct interval *ret)
+{
+	int res;
+
+	*ret = (struct interval){
+		.real_offset_ns = clock__real_offset_ns(),
+		.start_ns = iv->end_ns,
+		.elapsed_ns = now->t_ns - iv->end_ns,
+		.threshold_ns = now->threshold_ns,
+		.hang_cnt = now->hang_cnt - iv->hang_cnt,
+		.user_cpu_ns = now->cpu_ns - iv->cpu_ns,
+		.rss_kb = now->rss_kb,
+	};
+	iv->end_ns = now->t_ns;
+	iv->hang_cnt = now->hang_cnt;
+	iv->cpu_ns = now->cpu_ns > iv->cpu_ns ? now->cpu_ns : iv->cpu_ns;
+	res = hists__take_new(iv->told, now->hists, &ret->loops, &ret->loop_cnt);
+	if (!res)
+		res = copy_open(iv, ret);
+	return res ?: new_losses(iv, &now->losses, ret);
+}
+
+/* --- of the session */
+
+void session__interval(struct session *s)
+{
+	struct intervals_now now = { .threshold_ns = s->intake.judge.threshold_ns };
+	struct item item = { .kind = ITEM_INTERVAL };
+	struct interval *interval = calloc(1, sizeof(*interval));
+	int res = interval ? 0 : -ENOMEM;
+
+	ring__consume(s->ring); /* the counts of ended threads come first: see durations.h */
+	session__look(s, NULL);
+	if (!res)
+		res = session__sum_hists(s, &now.hists);
+	session__fill_now(s, &now);
+	if (!res)
+		res = intervals__take(&s->intervals, &now, interval);
+	hists__free(now.hists);
+	if (!res)
+		session__name_loops(s, interval->loops, interval->loop_cnt);
+	if (res)
+		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
+	item.data = interval;
+	if (res || queue__put(s->queue, &item) != QUEUE_ROOM) {
+		losses__add(&s->losses, LOSS_QUEUE_FULL, !res);
+		interval__free(interval);
+		free(interval);
+	}
+}
