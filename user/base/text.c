@@ -124,6 +124,11 @@ void text__add_clean(struct strbuf *sb, const char *str)
 	}
 }
 
+bool text__begins(const char *text, const char *begin)
+{
+	return !begin || (text && !strncmp(text, begin, strlen(begin)));
+}
+
 const char *text__base_name(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;

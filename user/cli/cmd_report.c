@@ -11,18 +11,19 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/report_input.h"
 #include "export/report/report.h"
 #include "export/values.h"
 #include "session/event_loop.h"
 
 static const struct report_ops *const formats[] = {
-	[FORMAT_FOLDED] = &report_folded,
-	[FORMAT_PPROF] = &report_pprof,
-	[FORMAT_PERFETTO] = &report_perfetto,
-	[FORMAT_SPEEDSCOPE] = &report_speedscope,
-	[FORMAT_MD] = &report_md,
-	[FORMAT_HTML] = &report_html,
+	[REPORT_FOLDED] = &report_folded,
+	[REPORT_PPROF] = &report_pprof,
+	[REPORT_PERFETTO] = &report_perfetto,
+	[REPORT_SPEEDSCOPE] = &report_speedscope,
+	[REPORT_MD] = &report_md,
+	[REPORT_HTML] = &report_html,
 };
 
 struct reporting {
@@ -45,18 +46,10 @@ static bool is_recent(const struct options *opts, const Jankbpf__Block *block)
 				   real_ns >= opts->since_ns);
 }
 
-/* The signature or its first digits. */
-static bool has_signature(const struct options *opts, const Jankbpf__Block *block)
-{
-	const char *signature = block->cause ? block->cause->signature : NULL;
-
-	return !opts->sig || (signature && !strncmp(signature, opts->sig, strlen(opts->sig)));
-}
-
 static bool is_wanted(struct reporting *r, const Jankbpf__Block *block)
 {
 	r->block_cnt++;
-	if (!has_signature(r->opts, block))
+	if (!text__begins(block->cause ? block->cause->signature : NULL, r->opts->sig))
 		return false;
 	r->signature_cnt++;
 	if (!is_recent(r->opts, block))
@@ -91,7 +84,7 @@ static int check_inputs(const struct options *opts, struct err *err)
 
 static int open_report(struct reporting *r, struct err *err)
 {
-	const struct report_ops *ops = formats[r->opts->format];
+	const struct report_ops *ops = formats[r->opts->report_format];
 	int res = check_inputs(r->opts, err);
 
 	if (!res && ops->is_binary && !r->opts->output_dir && isatty(STDOUT_FILENO))

@@ -33,16 +33,14 @@ enum command {
 enum backend { BACKEND_AUTO, BACKEND_KERNEL, BACKEND_UPROBE };
 enum marks { MARKS_AUTO, MARKS_ALWAYS, MARKS_NEVER };
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
-enum format {
-	FORMAT_TEXT,
-	FORMAT_JSON,
-	FORMAT_PROTO,
-	FORMAT_FOLDED, /* this and later ones: of report */
-	FORMAT_PPROF,
-	FORMAT_PERFETTO,
-	FORMAT_SPEEDSCOPE,
-	FORMAT_MD,
-	FORMAT_HTML
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_PROTO };
+enum report_format {
+	REPORT_MD,
+	REPORT_HTML,
+	REPORT_FOLDED,
+	REPORT_PPROF,
+	REPORT_PERFETTO,
+	REPORT_SPEEDSCOPE
 };
 
 struct sink;
@@ -72,6 +70,7 @@ struct options {
 	const char *output_dir; /* NULL: none; for report: the output file */
 	uint64_t keep_ns, max_size;
 	enum format format;
+	enum report_format report_format;
 	bool each;	      /* text: every block in full */
 	unsigned stacks, top; /* text: stacks of a block; faults of the summary, 0: all */
 	const char *sig;      /* only blocks whose signature begins so; NULL: all */

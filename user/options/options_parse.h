@@ -5,6 +5,8 @@
 
 #include "options/options.h"
 
+struct option_row;
+
 struct parse {
 	struct options *opts;
 	struct err *err;
@@ -13,6 +15,9 @@ struct parse {
 	bool named;	/* a command word was seen */
 	bool done;	/* --help and the like: ignore the rest */
 	uint64_t given; /* bit per row of the table */
+	/* Of several rows with one name, set before the command; NULL: none. */
+	const struct option_row *early;
+	const char *early_arg;
 	char meant[64]; /* what a mistyped word probably means; "": not known */
 };
 

@@ -195,15 +195,17 @@ const struct option_row option_rows[] = {
 	  .more = "SIZE is a number of bytes with k, M or G, powers of 1024." },
 	{ SECTION_OUTPUT, KEY_QUALIFIER, "qualifier", "TEXT", NULL, TRACE, option__set_text,
 	  AT(qualifier), .help = "with -o: BlockCanary's qualifier (qua), a name for this run" },
-	{ SECTION_OUTPUT, KEY_FORMAT, "format",
-	  "text|json|proto|folded|pprof|perfetto|speedscope|md|html", "text",
-	  TRACE | REPLAY | REPORT, option__set_word, AT(format),
-	  .help = "of the records on stdout and in DIR; of a report",
+	{ SECTION_OUTPUT, KEY_FORMAT, "format", "text|json|proto", "text", TRACE | REPLAY,
+	  option__set_word, AT(format), .help = "of the records on stdout and in DIR",
 	  .more = "json: JSON Lines. proto: messages of schema/blockinfo.proto, each after its "
 		  "length as a varint; DIR then holds blocks.pb. It is binary: with -o a terminal "
 		  "shows text instead, without -o it is refused there. text is for people; DIR "
 		  "holds "
-		  "JSON Lines then. The others are those of report, by default md." },
+		  "JSON Lines then." },
+	{ SECTION_OUTPUT, KEY_FORMAT, "format", "md|html|folded|pprof|perfetto|speedscope", "md",
+	  REPORT, option__set_word, AT(report_format), .help = "of a report",
+	  .more = "md: Markdown. html: a page for a browser. The others are for flame graphs, "
+		  "pprof, Perfetto and speedscope (docs/report.md)." },
 	{ SECTION_OUTPUT, KEY_JSON, "json", NULL, NULL, TRACE | REPLAY | LOOPS | DOCTOR,
 	  option__set_json, .help = "JSON on stdout; of records the same as --format json",
 	  .more = "loops and doctor print one object (docs/contract.md)." },

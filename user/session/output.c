@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "deliver/sinks.h"
 #include "export/record/faults.h"
 #include "export/record/record.h"
@@ -426,7 +427,7 @@ uint64_t output__block_cnt(const struct output *out)
 /* Of the fault that --sig asks for. */
 static bool is_asked_for(const struct output *out, const struct block *block)
 {
-	return !out->sig || !strncmp(block->cause.signature, out->sig, strlen(out->sig));
+	return text__begins(block->cause.signature, out->sig);
 }
 
 int output__block(struct output *out, struct block *block)

@@ -133,8 +133,6 @@ int merged__of(const Jankbpf__Block *block, struct merged **ret, size_t *ret_cnt
 
 /* --- labels.c: texts of a report */
 
-/* Adds the name of a frame: its function, else module+0xoffset, else the address. Raw bytes. */
-void label__add_frame(struct strbuf *sb, const Jankbpf__Frame *frame);
 /* Adds "futex mutex in on_query": the cause in short. Adds "unknown" if there is none. */
 void label__add_cause(struct strbuf *sb, const Jankbpf__Cause *cause);
 /* "[no stack]" for time without one; "" for a sample with frames. Static. */
