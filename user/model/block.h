@@ -342,6 +342,12 @@ struct loop_hist {
 	struct durations starts;    /* start delays of dispatches after a wait that slept */
 };
 
+/* Commands that the user asked for on records. */
+struct summary_reactions {
+	bool known; /* an option asks for commands */
+	uint64_t run_cnt, failed_cnt, timed_out_cnt, skipped_cnt;
+};
+
 struct summary {
 	uint64_t elapsed_ns, dispatch_cnt, block_cnt, hang_cnt;
 	struct block_loss *lost;
@@ -356,6 +362,7 @@ struct summary {
 	struct unwatched_list unwatched;
 	struct over_shares over_share;
 	bool idle_loop; /* a loop waits and made no turn; not in the journal */
+	struct summary_reactions reactions;
 };
 
 struct block *block__new(void);			/* zeroed; NULL: out of memory */

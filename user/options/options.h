@@ -78,7 +78,10 @@ struct options {
 	enum color color;
 	bool debugging;	     /* report blocks that a debugger or SIGSTOP stopped most of the time */
 	const char *journal; /* NULL: none; for replay: the input file */
-	unsigned redact;     /* bits of --redact, in the order of its words */
+	const char *on_command[3]; /* --on-block, --on-hang, --on-new: enum reaction; NULL: none */
+	uint64_t react_timeout_ns;
+	unsigned react_rate;	 /* commands a minute; 0: no limit */
+	unsigned redact;	 /* bits of --redact, in the order of its words */
 	const char *redact_key;	 /* NULL: a random key */
 	const char *qualifier;	 /* BlockCanary's qualifier; NULL: none given */
 	const char **loop_files; /* --loop-file FILE (repeatable) */

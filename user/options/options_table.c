@@ -53,6 +53,11 @@ enum {
 	KEY_SORT,
 	KEY_TOP,
 	KEY_COLOR,
+	KEY_ON_BLOCK,
+	KEY_ON_HANG,
+	KEY_ON_NEW,
+	KEY_REACT_TIMEOUT,
+	KEY_REACT_RATE,
 	KEY_REDACT,
 	KEY_REDACT_KEY,
 	KEY_SCHEMA,
@@ -236,6 +241,23 @@ const struct option_row option_rows[] = {
 	  AT(journal), .help = "also keep the raw event stream, for replay",
 	  .more = "FILE gets mode 0600. An existing FILE is overwritten if it is ours; another "
 		  "user's, or one with more than one name, is refused." },
+	{ SECTION_OUTPUT, KEY_ON_BLOCK, "on-block", "SHELL-COMMAND", NULL, TRACE, option__set_text,
+	  AT(on_command[0]), .help = "run this by sh for each block, as the user of sudo",
+	  .more = "The record is on its stdin as JSON, main fields are in its environment: "
+		  "JANKBPF_SUMMARY, JANKBPF_PID and others (docs/reactions.md). One command runs "
+		  "at a time, and no record waits for it; what is skipped or fails is counted in "
+		  "the summary. Without sudo it runs as the user who started jankbpf." },
+	{ SECTION_OUTPUT, KEY_ON_HANG, "on-hang", "SHELL-COMMAND", NULL, TRACE, option__set_text,
+	  AT(on_command[1]), .help = "the same for each report of a hang, while it lasts" },
+	{ SECTION_OUTPUT, KEY_ON_NEW, "on-new", "SHELL-COMMAND", NULL, TRACE, option__set_text,
+	  AT(on_command[2]), .help = "the same for the first block of each fault of this run" },
+	{ SECTION_OUTPUT, KEY_REACT_TIMEOUT, "react-timeout", "TIME", "10s", TRACE,
+	  option__set_long_time, AT(react_timeout_ns), .min = 100 * NS_PER_MS, .max = HOUR_NS,
+	  .help = "kill such a command after this long",
+	  .more = "With all processes of its group. The end of a run waits as long for commands." },
+	{ SECTION_OUTPUT, KEY_REACT_RATE, "react-rate", "N", "60", TRACE, option__set_unsigned,
+	  AT(react_rate), .min = 1, .max = 6000, .zero = true,
+	  .help = "such commands a minute, after ten at once; 0 = no limit" },
 	{ SECTION_OUTPUT, KEY_REDACT, "redact", "paths|peers|messages", NULL, TRACE | REPLAY,
 	  option__set_words, AT(redact), .help = "hash these in all records; several with commas",
 	  .more = "For records that leave the machine. paths: of files, modules, programs and "

@@ -39,6 +39,7 @@ struct output {
 	struct losses *losses;
 	struct record *builder;	 /* of the record that all sinks get */
 	struct deliver *deliver; /* the process with the sinks; borrowed. NULL: they are here */
+	struct react *react;	 /* the process that runs commands; borrowed. NULL: none */
 	struct sinks sinks;
 	bool complained[SINK_MAX];
 	uint64_t restart_cnt; /* of the process, as counted in losses */
@@ -63,6 +64,7 @@ int output__new(const struct output_opts *opts, struct output **ret, struct err 
 	out->namer = *opts->namer;
 	out->losses = opts->losses;
 	out->deliver = opts->deliver;
+	out->react = opts->react;
 	out->names = opts->names;
 	out->builder = record__new();
 	out->faults = faults__new(opts->options->group);
@@ -360,6 +362,17 @@ static void set_counts(const struct output *out, struct summary *summary)
 	summary->hang_cnt = out->hang_cnt;
 }
 
+/* Waits for the commands: the summary counts them. */
+static void set_reactions(struct output *out, struct summary *summary)
+{
+	struct react_counts counts;
+
+	if (!react__finish(out->react, &counts))
+		return;
+	summary->reactions = (struct summary_reactions){ true, counts.run, counts.failed,
+							 counts.timed_out, counts.skipped };
+}
+
 /* Sets the result of each sink. 0 or -errno: no sink got the record. */
 static int give(struct output *out, const Jankbpf__Record *record, int *results)
 {
@@ -433,6 +446,7 @@ static bool is_asked_for(const struct output *out, const struct block *block)
 int output__block(struct output *out, struct block *block)
 {
 	uint64_t failed = alloc__own_cnt();
+	const Jankbpf__Record *record;
 	int res;
 
 	run_step(out, block, name_stacks);
@@ -442,7 +456,10 @@ int output__block(struct output *out, struct block *block)
 	count_reported(out, block);
 	count(out, LOSS_NO_MEMORY,
 	      block__add_loss(block, LOSS_NO_MEMORY, alloc__own_cnt() - failed));
-	res = write_record(out, record_of(out, block));
+	record = record_of(out, block);
+	res = write_record(out, record);
+	if (record)
+		react__record(out->react, record);
 	if (out->journal && journal_writer__flush(out->journal))
 		losses__add(out->losses, LOSS_JOURNAL, 1);
 	return res;
@@ -465,6 +482,7 @@ int output__summary(struct output *out, struct summary *summary)
 	const Jankbpf__Record *record;
 
 	set_counts(out, summary);
+	set_reactions(out, summary);
 	record = record__of_summary(out->builder, summary);
 	if (record)
 		count(out, LOSS_NO_MEMORY,

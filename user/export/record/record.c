@@ -455,6 +455,19 @@ static void set_over_share(struct record *r, Jankbpf__Summary *ret,
 		ret->over_share[i] = over_share_of(r, &shares->users[i]);
 }
 
+static Jankbpf__Reactions *reactions_of(struct record *r, const struct summary_reactions *reactions)
+{
+	Jankbpf__Reactions *ret = reactions->known ? NEW(r, reactions) : NULL;
+
+	if (!ret)
+		return NULL;
+	SET(ret, run, reactions->run_cnt);
+	SET_KNOWN(ret, failed, reactions->failed_cnt);
+	SET_KNOWN(ret, timed_out, reactions->timed_out_cnt);
+	SET_KNOWN(ret, skipped, reactions->skipped_cnt);
+	return ret;
+}
+
 static Jankbpf__Summary *summary_of(struct record *r, const struct summary *summary)
 {
 	Jankbpf__Summary *ret = NEW(r, summary);
@@ -472,6 +485,7 @@ static Jankbpf__Summary *summary_of(struct record *r, const struct summary *summ
 	SET_KNOWN(ret, stopped_blocks, summary->stopped_cnt);
 	SET_KNOWN(ret, idle_loop, summary->idle_loop);
 	set_over_share(r, ret, &summary->over_share);
+	ret->reactions = reactions_of(r, &summary->reactions);
 	return ret;
 }
 
