@@ -300,6 +300,7 @@ struct block {
 	char *container, *pod, *unit; /* from the cgroup path; NULL: none */
 	uint32_t names_uid;	      /* of identity */
 	uint32_t loop;		      /* JANK_LOOP_* */
+	char *network;		      /* "wifi", …: see procfs/network.h; NULL: not known */
 	char *role;		      /* type of a browser process: "renderer"; NULL: none */
 	const char *loop_name;	      /* from the catalogue or journal, borrowed; NULL: use loop */
 	int32_t fd;		      /* epoll descriptor of the loop, or -1 */
@@ -390,6 +391,12 @@ uint64_t block__due(const struct block *block);
 /* Frees samples and chain; the time account stays. Returns the number of freed samples. */
 size_t block__drop_evidence(struct block *block);
 
+
+/*
+ * Build id of the process's executable, as frames of its stacks have it; borrowed. NULL: no stack
+ * reached it, or it has none.
+ */
+const char *block__app_build_id(const struct block *block);
 /*
  * Enumerates all stacks: of the samples, then of each link its own and its wake stack. *tid: the
  * thread of the stack. NULL: there is no stack nr.

@@ -212,6 +212,8 @@ static void set_process(struct record *r, Jankbpf__Block *ret, const struct bloc
 	ret->thread = record__str(r, block->thread);
 	ret->role = record__str(r, block->role);
 	ret->exe = record__str(r, block->exe);
+	ret->network = record__str(r, block->network);
+	ret->app_build_id = record__str(r, block__app_build_id(block));
 	if (block->uid != UINT32_MAX)
 		SET(ret, uid, block->uid);
 	ret->cgroup = record__str(r, block->cgroup);
