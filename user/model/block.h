@@ -349,6 +349,8 @@ struct summary_reactions {
 	uint64_t run_cnt, failed_cnt, timed_out_cnt, skipped_cnt;
 };
 
+struct ignored;
+
 struct summary {
 	uint64_t elapsed_ns, dispatch_cnt, block_cnt, hang_cnt;
 	struct block_loss *lost;
@@ -364,6 +366,8 @@ struct summary {
 	struct over_shares over_share;
 	bool idle_loop; /* a loop waits and made no turn; not in the journal */
 	struct summary_reactions reactions;
+	const struct ignored *ignored; /* of --ignore; borrowed */
+	size_t ignored_cnt;
 };
 
 struct block *block__new(void);			/* zeroed; NULL: out of memory */
@@ -388,15 +392,15 @@ uint64_t block__runnable(const struct block *block);
  */
 uint64_t block__due(const struct block *block);
 
-/* Frees samples and chain; the time account stays. Returns the number of freed samples. */
-size_t block__drop_evidence(struct block *block);
-
-
 /*
  * Build id of the process's executable, as frames of its stacks have it; borrowed. NULL: no stack
  * reached it, or it has none.
  */
 const char *block__app_build_id(const struct block *block);
+
+/* Frees samples and chain; the time account stays. Returns the number of freed samples. */
+size_t block__drop_evidence(struct block *block);
+
 /*
  * Enumerates all stacks: of the samples, then of each link its own and its wake stack. *tid: the
  * thread of the stack. NULL: there is no stack nr.

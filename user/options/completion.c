@@ -19,6 +19,7 @@ static const struct {
 	{ "N", COMPLETE_NOTHING },	   { "NAME", COMPLETE_NOTHING },
 	{ "SIZE", COMPLETE_NOTHING },	   { "TEXT", COMPLETE_NOTHING },
 	{ "TIME", COMPLETE_NOTHING },	   { "SHELL-COMMAND", COMPLETE_NOTHING },
+	{ "GLOB|SIG", COMPLETE_NOTHING },
 };
 
 /* "WORD|WORD" in lower case */

@@ -388,11 +388,14 @@ void options__free(struct options *opts)
 	free(opts->loop_files);
 	free(opts->debug_dirs);
 	free(opts->files);
+	free(opts->concern);
+	free(opts->ignore);
 	opts->loops = NULL;
 	opts->pids = NULL;
 	opts->disabled = NULL;
 	opts->loop_files = NULL;
 	opts->debug_dirs = NULL;
 	opts->files = NULL;
+	opts->concern = opts->ignore = NULL;
 	opts->pid_cnt = opts->disabled_cnt = opts->loop_file_cnt = 0;
 }

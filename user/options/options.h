@@ -80,7 +80,9 @@ struct options {
 	const char *journal; /* NULL: none; for replay: the input file */
 	const char *on_command[3]; /* --on-block, --on-hang, --on-new: enum reaction; NULL: none */
 	uint64_t react_timeout_ns;
-	unsigned react_rate;	 /* commands a minute; 0: no limit */
+	unsigned react_rate;		/* commands a minute; 0: no limit */
+	const char **concern, **ignore; /* --concern and --ignore (repeatable) */
+	size_t concern_cnt, ignore_cnt;
 	unsigned redact;	 /* bits of --redact, in the order of its words */
 	const char *redact_key;	 /* NULL: a random key */
 	const char *qualifier;	 /* BlockCanary's qualifier; NULL: none given */

@@ -35,6 +35,8 @@ enum {
 	KEY_DEBUG_DIR,
 	KEY_SINCE,
 	KEY_FPS,
+	KEY_CONCERN,
+	KEY_IGNORE,
 	KEY_DEBUGGING,
 	KEY_BACKEND,
 	KEY_MARKS,
@@ -150,6 +152,17 @@ const struct option_row option_rows[] = {
 	{ SECTION_BLOCK, KEY_DEBUGGING, "debugging", NULL, NULL, TRACE | REPLAY, option__set_flag,
 	  AT(debugging), .help = "also blocks that were mostly stopped by a debugger or signal",
 	  .more = "Without it a block that was stopped for most of its time is not reported." },
+	{ SECTION_BLOCK, KEY_CONCERN, "concern", "GLOB", NULL, TRACE | REPLAY, option__set_concern,
+	  .help = "blame these functions, modules or files first (repeatable)",
+	  .more = "On a stack with a frame that matches, only such frames are the application's: "
+		  "the innermost one is blamed. * stands for any bytes, ? for one. GLOB is "
+		  "compared with the function, its short name, the module and the source file, "
+		  "with and without directories." },
+	{ SECTION_BLOCK, KEY_IGNORE, "ignore", "GLOB|SIG", NULL, TRACE | REPLAY, option__set_ignore,
+	  .help = "count such blocks, but do not report them (repeatable)",
+	  .more = "GLOB as for --concern, compared with the function to blame and with each "
+		  "application frame; or 8 or more digits of a signature. The summary has the "
+		  "count of each." },
 	{ SECTION_PROBE, KEY_BACKEND, "backend", "auto|kernel|uprobe", "auto", TRACE,
 	  option__set_word, AT(backend), .help = "see waits by system calls or by probes on libc",
 	  .more = "kernel uses system-call tracepoints, serves static and Go programs too and "
@@ -209,8 +222,8 @@ const struct option_row option_rows[] = {
 		  "JSON Lines then." },
 	{ SECTION_OUTPUT, KEY_FORMAT, "format", "md|html|folded|pprof|perfetto|speedscope", "md",
 	  REPORT, option__set_word, AT(report_format), .help = "of a report",
-	  .more = "md: Markdown. html: a page for a browser. The others are for flame graphs, "
-		  "pprof, Perfetto and speedscope (docs/report.md)." },
+	  .more = "md: Markdown. html: a page for a browser. The others are for flame graphs, pprof, Perfetto and speedscope "
+		  "(docs/report.md)." },
 	{ SECTION_OUTPUT, KEY_JSON, "json", NULL, NULL, TRACE | REPLAY | LOOPS | DOCTOR,
 	  option__set_json, .help = "JSON on stdout; of records the same as --format json",
 	  .more = "loops and doctor print one object (docs/contract.md)." },

@@ -17,6 +17,7 @@
 #include "files/unread.h"
 #include "journal/answers.h"
 #include "model/chain/chain.h"
+#include "model/concern.h"
 #include "model/stack.h"
 #include "verdict/blame.h"
 
@@ -49,10 +50,22 @@ struct output {
 	uint64_t block_cnt, hang_cnt;
 	struct faults *faults;
 	enum fault_order order;
-	const char *sig;    /* NULL: all blocks */
-	struct stack **own; /* while a block is named: stacks of its process */
+	const char *sig;	       /* NULL: all blocks */
+	const struct options *options; /* borrowed */
+	struct ignored *ignored;       /* one for each --ignore */
+	struct stack **own;	       /* while a block is named: stacks of its process */
 	size_t own_cnt;
 };
+
+/* NULL: out of memory. */
+static struct ignored *ignored_of(const struct options *opts)
+{
+	struct ignored *ret = calloc(opts->ignore_cnt + 1, sizeof(*ret));
+
+	for (size_t i = 0; ret && i < opts->ignore_cnt; i++)
+		ret[i].pattern = opts->ignore[i];
+	return ret;
+}
 
 int output__new(const struct output_opts *opts, struct output **ret, struct err *err)
 {
@@ -70,7 +83,9 @@ int output__new(const struct output_opts *opts, struct output **ret, struct err 
 	out->faults = faults__new(opts->options->group);
 	out->order = opts->options->sort;
 	out->sig = opts->options->sig;
-	res = out->builder && out->faults
+	out->options = opts->options;
+	out->ignored = ignored_of(opts->options);
+	res = out->builder && out->faults && out->ignored
 		      ? record__set_redaction(out->builder, opts->options->redact,
 					      opts->options->redact_key, err)
 		      : err__set(err, ENOMEM, "out of memory");
@@ -109,6 +124,7 @@ void output__free(struct output *out)
 	faults__free(out->faults);
 	answers_writer__free(out->answers);
 	free_reported(out);
+	free(out->ignored);
 	free(out);
 }
 
@@ -234,6 +250,12 @@ static void tidy_stack(struct output *out, struct block *block, const struct own
 	stack__trim_stray(owned->stack);
 }
 
+static void mark_concern(struct output *out, struct block *block, const struct owned_stack *owned)
+{
+	(void)block;
+	concern__mark(owned->stack, out->options->concern, out->options->concern_cnt);
+}
+
 static uint64_t cut_cnt(const struct output *out)
 {
 	return out->namer.cut_cnt ? out->namer.cut_cnt(out->namer.ctx) : 0;
@@ -250,6 +272,8 @@ static void name_stacks(struct output *out, struct block *block)
 	each_stack(out, block, tidy_stack);
 	for (size_t i = 0; i < block->sample_cnt; i++)
 		stack__mark_dispatcher(&block->samples[i].stack, &block->idle_place);
+	if (out->options->concern_cnt)
+		each_stack(out, block, mark_concern);
 }
 
 /* Restarts of the process that makes names, since they were counted last. */
@@ -451,7 +475,8 @@ int output__block(struct output *out, struct block *block)
 
 	run_step(out, block, name_stacks);
 	blame__block(block);
-	if (!is_asked_for(out, block))
+	if (!is_asked_for(out, block) ||
+	    ignored__takes(out->ignored, out->options->ignore_cnt, block))
 		return 0;
 	count_reported(out, block);
 	count(out, LOSS_NO_MEMORY,
@@ -483,6 +508,8 @@ int output__summary(struct output *out, struct summary *summary)
 
 	set_counts(out, summary);
 	set_reactions(out, summary);
+	summary->ignored = out->ignored;
+	summary->ignored_cnt = out->options->ignore_cnt;
 	record = record__of_summary(out->builder, summary);
 	if (record)
 		count(out, LOSS_NO_MEMORY,
