@@ -27,7 +27,7 @@ QUERIES = (
     ("jankbpf completion z", "=", {"zsh"}),
     ("jankbpf --thr", "=", {"--threshold"}),
     ("jankbpf -t 5ms --format ", "=", {"text", "json", "proto"}),
-    ("jankbpf report --format ", "=", {"md", "html", "folded", "pprof", "perfetto", "speedscope"}),
+    ("jankbpf report --format ", "=", {"md", "html", "folded", "pprof", "perfetto", "speedscope", "blockcanary"}),
     ("jankbpf --format j", "=", {"json"}),
     ("jankbpf --format=pr", "=", {"proto"}),
     ("jankbpf replay --redact pe", "=", {"peers"}),

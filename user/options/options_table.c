@@ -203,7 +203,7 @@ const struct option_row option_rows[] = {
 		  "block a log that BlockCanary's own reader opens. DIR is made where it isn't "
 		  "there, for its owner alone. A DIR that other users can write "
 		  "to is refused: they could replace its files. For report: the file to write; it "
-		  "appears when it is complete." },
+		  "appears when it is complete. --format blockcanary: a directory." },
 	{ SECTION_OUTPUT, KEY_KEEP, "keep", "TIME", "48h", TRACE | REPLAY, option__set_long_time,
 	  AT(keep_ns), .min = NS_PER_SEC, .max = 10 * YEAR_NS, .zero = true,
 	  .help = "with -o: delete logs older than this; 0 = never" },
@@ -211,8 +211,9 @@ const struct option_row option_rows[] = {
 	  option__set_size, AT(max_size), .min = MIB, .max = 16 * 1024 * GIB, .zero = true,
 	  .help = "with -o: delete the oldest beyond this; 0 = never",
 	  .more = "SIZE is a number of bytes with k, M or G, powers of 1024." },
-	{ SECTION_OUTPUT, KEY_QUALIFIER, "qualifier", "TEXT", NULL, TRACE, option__set_text,
-	  AT(qualifier), .help = "with -o: BlockCanary's qualifier (qua), a name for this run" },
+	{ SECTION_OUTPUT, KEY_QUALIFIER, "qualifier", "TEXT", NULL, TRACE | REPORT,
+	  option__set_text, AT(qualifier),
+	  .help = "with -o: BlockCanary's qualifier (qua), a name for this run" },
 	{ SECTION_OUTPUT, KEY_FORMAT, "format", "text|json|proto", "text", TRACE | REPLAY,
 	  option__set_word, AT(format), .help = "of the records on stdout and in DIR",
 	  .more = "json: JSON Lines. proto: messages of schema/blockinfo.proto, each after its "
@@ -220,9 +221,12 @@ const struct option_row option_rows[] = {
 		  "shows text instead, without -o it is refused there. text is for people; DIR "
 		  "holds "
 		  "JSON Lines then." },
-	{ SECTION_OUTPUT, KEY_FORMAT, "format", "md|html|folded|pprof|perfetto|speedscope", "md",
-	  REPORT, option__set_word, AT(report_format), .help = "of a report",
-	  .more = "md: Markdown. html: a page for a browser. The others are for flame graphs, pprof, Perfetto and speedscope "
+	{ SECTION_OUTPUT, KEY_FORMAT, "format",
+	  "md|html|folded|pprof|perfetto|speedscope|blockcanary", "md", REPORT, option__set_word,
+	  AT(report_format), .help = "of a report",
+	  .more = "md: Markdown. html: a page for a browser. blockcanary: one log a block "
+		  "in the directory of -o, for BlockCanary's own reader, which deletes those older "
+		  "than 48 h. The others are for flame graphs, pprof, Perfetto and speedscope "
 		  "(docs/report.md)." },
 	{ SECTION_OUTPUT, KEY_JSON, "json", NULL, NULL, TRACE | REPLAY | LOOPS | DOCTOR,
 	  option__set_json, .help = "JSON on stdout; of records the same as --format json",
