@@ -9,6 +9,7 @@
 #include "deliver/downloader.c"
 
 #include <sys/mman.h>
+#include <xxhash.h>
 
 #include "deliver/message.h"
 #include "name/client.h"
@@ -141,7 +142,7 @@ static void put_colliding(size_t frame_cnt)
 	}
 }
 
-/* FNV-1a, as cache.c computes it from a known begin. */
+/* As cache.c computes it from a known seed. */
 __attribute__((no_sanitize("address", "undefined"), no_sanitize_coverage)) static void
 find_colliding(void)
 {
@@ -149,12 +150,11 @@ find_colliding(void)
 		"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-";
 
 	for (uint32_t nr = 0; nr < 1u << 24 && trial.collide_cnt < COLLIDE_CNT; nr++) {
-		uint64_t hash = 0xcbf29ce484222325ull;
+		char text[4];
 
 		for (int k = 0; k < 4; k++)
-			hash = (hash ^ (unsigned char)digits[nr >> 6 * k & 63]) * 0x100000001b3ull;
-		hash ^= hash >> 32;
-		if (!(hash & ((1u << COLLIDE_BITS) - 1)))
+			text[k] = digits[nr >> 6 * k & 63];
+		if (!(XXH3_64bits_withSeed(text, sizeof(text), 0) & ((1u << COLLIDE_BITS) - 1)))
 			trial.collide[trial.collide_cnt++] = nr;
 	}
 }

@@ -2,7 +2,7 @@
 """The processes that work for a tracer."""
 import os
 
-OWN_NAMES = ("jankbpf-name", "jankbpf-sites", "jankbpf-deliver", "jankbpf-fetch")
+OWN_NAMES = ("jankbpf-name", "jankbpf-sites", "jankbpf-deliver", "jankbpf-fetch", "jankbpf-react")
 
 
 def children_of(pid):

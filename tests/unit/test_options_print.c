@@ -69,8 +69,8 @@ static bool has_option(const char *help, const struct option_row *row)
 	struct strbuf sb = STRBUF_INIT;
 	bool found;
 
-	strbuf__addf(&sb, "%s--%s%s", OPTION_IS_SHORT(row) ? ", " : "      ", row->name,
-		     row->arg ? " " : "");
+	strbuf__addf(&sb, "%s--%s%s%s", OPTION_IS_SHORT(row) ? ", " : "      ", row->name,
+		     row->arg ? " " : "", row->arg ?: "");
 	found = strstr(help, strbuf__str(&sb));
 	strbuf__free(&sb);
 	return found;

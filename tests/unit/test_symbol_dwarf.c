@@ -208,6 +208,29 @@ static uint64_t inlined_offset(void)
 	return ret ? ret - begin : 0;
 }
 
+/*
+ * More frames than there was room for at first, and few enough that the sanitizer fills the new
+ * room (4 KiB).
+ */
+static void check_many_inlined(struct symbolizer *sym, const struct fixture *fx, uint64_t address)
+{
+	uint64_t addresses[20];
+	struct stack stack = { .addresses = addresses, .user_cnt = 20 };
+	size_t kernel = 0, outer = 0;
+
+	for (size_t i = 0; i < 20; i++)
+		addresses[i] = address;
+	is_int(symbolizer__stack(sym, fx->pid, &stack), 0, "a stack of only such calls");
+	for (size_t i = 0; i < stack.frame_cnt; i++) {
+		kernel += stack.frames[i].kernel;
+		outer += !stack.frames[i].inlined;
+	}
+	ok(stack.frame_cnt == 59 && !kernel && outer == 20,
+	   "%zu frames; %zu are not inlined, %zu are of the kernel", stack.frame_cnt, outer,
+	   kernel);
+	free(stack.frames);
+}
+
 static void check_inlined(void)
 {
 	struct symbolizer *sym = fixture__symbolizer(scratch__path(""), NULL);
@@ -235,6 +258,7 @@ static void check_inlined(void)
 	is_uint(stack.frames[1].address, addresses[1], "all at the one address");
 	has_str(stack.frames[1].file, "p.c", "in the file");
 	free(stack.frames);
+	check_many_inlined(sym, &fx, addresses[1]);
 	fixture__stop(&fx);
 	symbolizer__free(sym);
 }

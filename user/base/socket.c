@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int error_of(int code)
@@ -122,4 +123,16 @@ ssize_t socket__receive_fd(int sock, const struct iovec *parts, size_t cnt, int 
 		close(*ret_fd);
 	*ret_fd = -1;
 	return n ? -EBADMSG : -EPIPE;
+}
+
+int socket__check_file(int fd)
+{
+	struct stat st;
+
+	if (fd < 0)
+		return -EBADMSG;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+		return 0;
+	close(fd);
+	return -EBADMSG;
 }

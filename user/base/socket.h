@@ -33,4 +33,7 @@ int socket__send_fd(int sock, const struct iovec *parts, size_t cnt, int fd);
  */
 ssize_t socket__receive_fd(int sock, const struct iovec *parts, size_t cnt, int *ret_fd);
 
+/* 0: a received descriptor is of a regular file. -EBADMSG: it is not, or none, and closed. */
+int socket__check_file(int fd);
+
 #endif

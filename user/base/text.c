@@ -124,6 +124,33 @@ void text__add_clean(struct strbuf *sb, const char *str)
 	}
 }
 
+bool text__begins(const char *text, const char *begin)
+{
+	return !begin || (text && !strncmp(text, begin, strlen(begin)));
+}
+
+/* Only the last star can take more: fnmatch tries all of them, which takes exponential time. */
+bool text__matches(const char *glob, const char *text)
+{
+	const char *star = NULL, *taken = NULL;
+
+	while (*text) {
+		if (*glob == '*') {
+			star = ++glob;
+			taken = text;
+		} else if (*glob == '?' || *glob == *text) {
+			glob++;
+			text++;
+		} else if (star) {
+			glob = star;
+			text = ++taken;
+		} else {
+			return false;
+		}
+	}
+	return !glob[strspn(glob, "*")];
+}
+
 const char *text__base_name(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;

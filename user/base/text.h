@@ -37,6 +37,15 @@ bool text__is_control(const char *s, size_t len);
  */
 void text__add_clean(struct strbuf *sb, const char *str);
 
+/* True if text begins with these bytes. NULL begins with nothing; everything begins with NULL. */
+bool text__begins(const char *text, const char *begin);
+
+/*
+ * True if the glob matches all of text: * stands for any bytes, ? for one. At most as many steps as
+ * the product of both lengths.
+ */
+bool text__matches(const char *glob, const char *text);
+
 /* The part of a path after its last slash, or all of it; "" for NULL. */
 const char *text__base_name(const char *path);
 

@@ -11,23 +11,27 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/report_input.h"
 #include "export/report/report.h"
 #include "export/values.h"
+#include "files/own_path.h"
 #include "session/event_loop.h"
 
 static const struct report_ops *const formats[] = {
-	[FORMAT_FOLDED] = &report_folded,
-	[FORMAT_PPROF] = &report_pprof,
-	[FORMAT_PERFETTO] = &report_perfetto,
-	[FORMAT_SPEEDSCOPE] = &report_speedscope,
-	[FORMAT_MD] = &report_md,
-	[FORMAT_HTML] = &report_html,
+	[REPORT_FOLDED] = &report_folded,
+	[REPORT_PPROF] = &report_pprof,
+	[REPORT_PERFETTO] = &report_perfetto,
+	[REPORT_SPEEDSCOPE] = &report_speedscope,
+	[REPORT_MD] = &report_md,
+	[REPORT_HTML] = &report_html,
+	[REPORT_BLOCKCANARY] = &report_blockcanary,
 };
 
 struct reporting {
 	const struct options *opts;
 	struct report_file file;
+	int dirfd; /* of a format that is a directory; -1: none */
 	struct report *report;
 	struct hangs *hangs;
 	uint64_t block_cnt;	/* that were read, hangs too */
@@ -45,18 +49,10 @@ static bool is_recent(const struct options *opts, const Jankbpf__Block *block)
 				   real_ns >= opts->since_ns);
 }
 
-/* The signature or its first digits. */
-static bool has_signature(const struct options *opts, const Jankbpf__Block *block)
-{
-	const char *signature = block->cause ? block->cause->signature : NULL;
-
-	return !opts->sig || (signature && !strncmp(signature, opts->sig, strlen(opts->sig)));
-}
-
 static bool is_wanted(struct reporting *r, const Jankbpf__Block *block)
 {
 	r->block_cnt++;
-	if (!has_signature(r->opts, block))
+	if (!text__begins(block->cause ? block->cause->signature : NULL, r->opts->sig))
 		return false;
 	r->signature_cnt++;
 	if (!is_recent(r->opts, block))
@@ -89,9 +85,24 @@ static int check_inputs(const struct options *opts, struct err *err)
 	return 0;
 }
 
+static int open_output(struct reporting *r, const struct report_ops *ops, struct err *err)
+{
+	const char *path = r->opts->output_dir;
+
+	if (!ops->is_directory)
+		return report_file__open(&r->file, path, err);
+	if (!path)
+		return err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
+				     "--format %s writes several files: give their directory by -o "
+				     "DIR",
+				     ops->name);
+	r->dirfd = own_path__dir(path, 0700, err);
+	return r->dirfd < 0 ? r->dirfd : 0;
+}
+
 static int open_report(struct reporting *r, struct err *err)
 {
-	const struct report_ops *ops = formats[r->opts->format];
+	const struct report_ops *ops = formats[r->opts->report_format];
 	int res = check_inputs(r->opts, err);
 
 	if (!res && ops->is_binary && !r->opts->output_dir && isatty(STDOUT_FILENO))
@@ -101,7 +112,7 @@ static int open_report(struct reporting *r, struct err *err)
 			"a file or a program, or give -o FILE",
 			ops->name);
 	if (!res)
-		res = report_file__open(&r->file, r->opts->output_dir, err);
+		res = open_output(r, ops, err);
 	if (res)
 		return res;
 	r->report = report__new(ops, &r->file.out);
@@ -109,6 +120,8 @@ static int open_report(struct reporting *r, struct err *err)
 	if (!r->report || !r->hangs)
 		return err__set(err, ENOMEM, "out of memory");
 	r->report->list = (struct report_list){ r->opts->sort, r->opts->top, r->opts->stacks };
+	r->report->dirfd = r->dirfd;
+	r->report->qualifier = r->opts->qualifier;
 	return 0;
 }
 
@@ -151,7 +164,7 @@ static int write_report(struct reporting *r, struct err *err)
 	if (!res)
 		res = r->report->ops->finish(r->report);
 	if (!res)
-		return report_file__commit(&r->file, err);
+		return r->dirfd < 0 ? report_file__commit(&r->file, err) : 0;
 	if (res == -EPIPE)
 		return res;
 	return err__set(err, -res, "'%s': cannot write the report: %s",
@@ -160,7 +173,7 @@ static int write_report(struct reporting *r, struct err *err)
 
 int cmd_report__run(const struct options *opts, struct err *err)
 {
-	struct reporting r = { .opts = opts, .file.dirfd = -1, .file.out.fd = -1 };
+	struct reporting r = { .opts = opts, .file.dirfd = -1, .file.out.fd = -1, .dirfd = -1 };
 	int res;
 
 	signals__write_errors();
@@ -175,6 +188,8 @@ int cmd_report__run(const struct options *opts, struct err *err)
 	report__free(r.report);
 	hangs__free(r.hangs);
 	report_file__close(&r.file);
+	if (r.dirfd >= 0)
+		close(r.dirfd);
 	if (!res || res == -EPIPE)
 		return JANK_EXIT_OK;
 	return err->exit ? err->exit : JANK_EXIT_FAILED;

@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "deliver/deliver.h"
 #include "deliver/downloader.h"
+#include "deliver/react.h"
 #include "export/sink.h"
 #include "files/apart.h"
 #include "files/unread.h"
@@ -108,6 +109,8 @@ int main(int argc, char **argv)
 		return deliver__main(true);
 	if (argc == 2 && !strcmp(argv[1], DOWNLOADER_WORD))
 		return downloader__main();
+	if (argc == 2 && !strcmp(argv[1], REACT_WORD))
+		return react__main();
 	if (argc == 2 && !strcmp(argv[1], NAME_WORD))
 		return name_server__main();
 	if (options__parse(argc, argv, &opts, &err)) {

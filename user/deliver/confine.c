@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include "base/confine.h"
 #include "base/syscall_filter.h"
@@ -24,19 +26,27 @@ static int take_user(struct user_account *account)
 	return account->name ? user_account__become(account) : user_account__take_ids(account);
 }
 
-static int confine(const struct confine_limits *limits, const char *task, struct err *err)
+/* err: of the user of sudo, if there is one. 0 or -errno. */
+static int become_user(const char *task, struct err *err)
 {
 	struct user_account account = {};
+	int res = take_user(&account);
+
+	if (res)
+		err__set(err, -res,
+			 "cannot %s as the user of sudo (user id %u): %s; to do it as "
+			 "root, unset SUDO_UID",
+			 task, account.uid, strerror(-res));
+	user_account__free(&account);
+	return res;
+}
+
+static int confine(const struct confine_limits *limits, const char *task, struct err *err)
+{
 	int res = confine__drop_bounding_set();
 
 	if (!res) {
-		res = take_user(&account);
-		if (res)
-			err__set(err, -res,
-				 "cannot %s as the user of sudo (user id %u): %s; to do it as "
-				 "root, unset SUDO_UID",
-				 task, account.uid, strerror(-res));
-		user_account__free(&account);
+		res = become_user(task, err);
 		if (res)
 			return res;
 		res = confine__drop_capabilities();
@@ -64,4 +74,21 @@ int confine__downloader(struct err *err)
 	const struct confine_limits limits = { FETCH_FILE_MAX, SIGKILL, &fetch_calls, true };
 
 	return confine(&limits, "download debug files", err);
+}
+
+int confine__react(struct err *err)
+{
+	int res = become_user("run commands", err);
+
+	if (res)
+		return res;
+	if (geteuid())
+		res = confine__drop_capabilities();
+	if (!res && (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ||
+		     prctl(PR_SET_PDEATHSIG, CONFINE_ORPHANED, 0, 0, 0)))
+		res = -errno;
+	return res ? err__set(err, -res,
+			      "the process to run commands cannot give up privileges: %s",
+			      strerror(-res))
+		   : 0;
 }

@@ -17,6 +17,12 @@
 int confine__deliver(bool screen, struct err *err); /* screen: it has a terminal */
 int confine__downloader(struct err *err);
 
+/*
+ * The same for the process that runs commands, as far as its commands may inherit it: it becomes
+ * the user of sudo; another user than root has no capability then. Root keeps its own. No filter.
+ */
+int confine__react(struct err *err);
+
 /* --- calls.c: the system calls, beyond those of every process */
 
 /* The sinks: once the process has given up its privileges. */

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -93,13 +92,11 @@ static int receive(struct downloader *d, int *ret_fd)
 	struct result result;
 	const struct iovec part = { &result, sizeof(result) };
 	ssize_t n = socket__receive_fd(d->sock, &part, 1, ret_fd);
-	struct stat st;
 
 	if (n < 0)
 		return (int)n;
-	if (n == sizeof(result) && !result.res && *ret_fd >= 0 && !fstat(*ret_fd, &st) &&
-	    S_ISREG(st.st_mode))
-		return 0;
+	if (n == sizeof(result) && !result.res)
+		return socket__check_file(*ret_fd);
 	if (*ret_fd >= 0)
 		close(*ret_fd);
 	return n == sizeof(result) && result.res < 0 && result.res >= -ERRNO_MAX ? result.res

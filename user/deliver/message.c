@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/socket.h"
@@ -91,15 +90,8 @@ int journal_fd__receive(int sock, int *ret_fd)
 	char byte;
 	const struct iovec part = { &byte, 1 };
 	ssize_t n = socket__receive_fd(sock, &part, 1, ret_fd);
-	struct stat st;
 
-	if (n < 0)
-		return (int)n;
-	if (*ret_fd >= 0 && !fstat(*ret_fd, &st) && S_ISREG(st.st_mode))
-		return 0;
-	if (*ret_fd >= 0)
-		close(*ret_fd);
-	return -EBADMSG;
+	return n < 0 ? (int)n : socket__check_file(*ret_fd);
 }
 
 /* --- the setup */

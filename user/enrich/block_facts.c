@@ -13,6 +13,7 @@
 #include "procfs/cgroup.h"
 #include "procfs/descriptor.h"
 #include "procfs/host.h"
+#include "procfs/network.h"
 #include "procfs/procinfo.h"
 
 #define SET_KNOWN(message, field, value)                                                           \
@@ -114,12 +115,24 @@ static int set_cgroups(struct other_task *tasks, size_t cnt)
 	return res;
 }
 
+static int set_network(struct block *block)
+{
+	const char *type = network__type("/proc", "/sys");
+
+	if (!type || block->network)
+		return 0;
+	block->network = strdup(type);
+	return block->network ? 0 : -ENOMEM;
+}
+
 int block_facts__fill(struct block *block)
 {
 	int res = set_cgroups(block->preemptors, block->preemptor_cnt);
 
 	if (!res && !block->role)
 		res = procrole__read(block->pid, &block->role);
+	if (!res)
+		res = set_network(block);
 	set_cpu(block);
 	set_node(block);
 	if (!res)

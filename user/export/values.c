@@ -125,6 +125,18 @@ const char *module__base(const char *module)
 	return slash && slash[1] ? slash + 1 : module;
 }
 
+void frame__add_place(struct strbuf *sb, const Jankbpf__Frame *frame, bool shorten)
+{
+	if (frame->function && *frame->function && shorten)
+		function__add_short(sb, frame->function, "<…>", false);
+	else if (frame->function && *frame->function)
+		strbuf__adds(sb, frame->function);
+	else if (frame->module && *frame->module)
+		strbuf__addf(sb, "%s+0x%" PRIx64, module__base(frame->module), frame->offset);
+	else
+		strbuf__addf(sb, "0x%" PRIx64, frame->address);
+}
+
 /* --- messages: handler, event, callback, source */
 
 #define FD_CLOSED "already closed" /* a value of fd_target, MESSAGE_FD_CLOSED of the model */

@@ -63,6 +63,12 @@ const char *value__name(const char *name);
 const char *module__base(const char *module);
 
 /*
+ * Adds the name of a frame: its function, as recorded or short, else module+0xoffset, else the
+ * address. Raw bytes.
+ */
+void frame__add_place(struct strbuf *sb, const Jankbpf__Frame *frame, bool shorten);
+
+/*
  * Adds a short phrase for what a dispatch handled, "QTimerEvent to MainWindow", "on_read(), tcp
  * 10.0.0.1:80->10.0.0.7:41322". Adds nothing if nothing is known. Accepts NULL.
  */

@@ -180,7 +180,8 @@ int answers__take_waited(struct block *block, const Jankbpf__Block *from)
 	if (!res)
 		res = take_cgroups(block->preemptors, block->preemptor_cnt, from->preemptors,
 				   from->n_preemptors);
-	return res ? res : take_text(&block->role, from->role);
+	res = res ? res : take_text(&block->role, from->role);
+	return res ? res : take_text(&block->network, from->network);
 }
 
 uint64_t answers__loss(const Jankbpf__Lost *lost, int reason)

@@ -110,6 +110,7 @@ void block__free(struct block *block)
 	free(block->pod);
 	free(block->unit);
 	free(block->role);
+	free(block->network);
 	stack__free(&block->idle_place);
 	free(block->id);
 	message__free(block->message);
@@ -170,6 +171,22 @@ size_t block__bytes(const struct block *block)
 	for (size_t i = 0; i < block->chain_cnt; i++)
 		sum += link__bytes(&block->chain[i]);
 	return sum;
+}
+
+const char *block__app_build_id(const struct block *block)
+{
+	for (size_t i = 0; block->exe && i < block->sample_cnt; i++) {
+		const struct stack *stack = &block->samples[i].stack;
+
+		for (size_t k = stack->frame_cnt; k--;) {
+			const struct frame *frame = &stack->frames[k];
+
+			if (frame->build_id && *frame->build_id && frame->module &&
+			    !strcmp(frame->module, block->exe))
+				return frame->build_id;
+		}
+	}
+	return NULL;
 }
 
 struct stack *block__stack(const struct block *block, size_t nr, uint32_t *tid)

@@ -300,6 +300,7 @@ struct block {
 	char *container, *pod, *unit; /* from the cgroup path; NULL: none */
 	uint32_t names_uid;	      /* of identity */
 	uint32_t loop;		      /* JANK_LOOP_* */
+	char *network;		      /* "wifi", …: see procfs/network.h; NULL: not known */
 	char *role;		      /* type of a browser process: "renderer"; NULL: none */
 	const char *loop_name;	      /* from the catalogue or journal, borrowed; NULL: use loop */
 	int32_t fd;		      /* epoll descriptor of the loop, or -1 */
@@ -342,6 +343,14 @@ struct loop_hist {
 	struct durations starts;    /* start delays of dispatches after a wait that slept */
 };
 
+/* Commands that the user asked for on records. */
+struct summary_reactions {
+	bool known; /* an option asks for commands */
+	uint64_t run_cnt, failed_cnt, timed_out_cnt, skipped_cnt;
+};
+
+struct ignored;
+
 struct summary {
 	uint64_t elapsed_ns, dispatch_cnt, block_cnt, hang_cnt;
 	struct block_loss *lost;
@@ -356,6 +365,9 @@ struct summary {
 	struct unwatched_list unwatched;
 	struct over_shares over_share;
 	bool idle_loop; /* a loop waits and made no turn; not in the journal */
+	struct summary_reactions reactions;
+	const struct ignored *ignored; /* of --ignore; borrowed */
+	size_t ignored_cnt;
 };
 
 /* A dispatch that has not ended. */
@@ -403,6 +415,12 @@ uint64_t block__runnable(const struct block *block);
  * is not known.
  */
 uint64_t block__due(const struct block *block);
+
+/*
+ * Build id of the process's executable, as frames of its stacks have it; borrowed. NULL: no stack
+ * reached it, or it has none.
+ */
+const char *block__app_build_id(const struct block *block);
 
 /* Frees samples and chain; the time account stays. Returns the number of freed samples. */
 size_t block__drop_evidence(struct block *block);

@@ -69,7 +69,8 @@ const struct command_row command_rows[] = {
 		  "Writes the blocks of each DIR of -o, of each FILE of records (- is standard "
 		  "input) and of each journal as one report: the faults as Markdown (the default), "
 		  "a page for a browser, folded stacks for flame graphs, a profile for pprof, a "
-		  "trace for Perfetto, or a file for speedscope. Needs no privilege.",
+		  "trace for Perfetto, a file for speedscope, or BlockCanary's logs. Needs no "
+		  "privilege.",
 	  .example = "jankbpf report --format html -o report.html blocks",
 	  .example_is = "the blocks of the directory blocks as a page for a browser",
 	  .operand = OPERAND_FILES },

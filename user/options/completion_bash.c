@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "options/completion.h"
+#include "options/options_text.h"
 
 static const char head[] =
 	"# bash completion of jankbpf, from its tables of commands and options.\n"
@@ -90,7 +91,7 @@ static const char scan[] = "_jankbpf() {\n"
 			   "\t\tcur=${cur#*=}\n"
 			   "\tfi\n"
 			   "\tif [[ $option ]]; then\n"
-			   "\t\t_jankbpf_argument \"$option\"\n"
+			   "\t\t_jankbpf_argument \"${command:-trace}\" \"$option\"\n"
 			   "\telif [[ $cur == -* ]]; then\n"
 			   "\t\t_jankbpf_words \"$(_jankbpf_options \"${command:-trace}\")\"\n"
 			   "\telse\n"
@@ -125,9 +126,17 @@ static void print_argument(const struct option_row *row)
 {
 	enum complete complete = option__completes(row);
 	struct strbuf sb = STRBUF_INIT;
+	char between[32];
 
 	strbuf__adds(&sb, "\t");
-	option__add_switches(&sb, row, "|");
+	if (option__is_shared(row)) {
+		snprintf(between, sizeof(between), ":--%s|", row->name);
+		option__add_commands(&sb, row, between);
+		strbuf__addf(&sb, ":--%s", row->name);
+	} else {
+		strbuf__adds(&sb, "*:");
+		option__add_switches(&sb, row, "|*:");
+	}
 	strbuf__adds(&sb, ") ");
 	if (complete == COMPLETE_WORDS) {
 		strbuf__adds(&sb, option__takes_list(row) ? "_jankbpf_list '" : "_jankbpf_words '");
@@ -145,7 +154,7 @@ static void print_argument(const struct option_row *row)
 
 static void print_arguments(void)
 {
-	puts("\n# OPTION: completes its argument\n_jankbpf_argument() {\n\tcase $1 in");
+	puts("\n# COMMAND OPTION: completes its argument\n_jankbpf_argument() {\n\tcase $1:$2 in");
 	for (size_t i = 0; i < option_row_cnt; i++)
 		if (option_rows[i].name && option_rows[i].arg)
 			print_argument(&option_rows[i]);

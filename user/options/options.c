@@ -18,6 +18,7 @@
 #include "options/completion.h"
 #include "options/options_parse.h"
 #include "options/options_table.h"
+#include "options/options_text.h"
 
 /* Keeps the nearest word, if any, for the next refuse. */
 static void set_meant(struct parse *p, const char *before, const struct nearest *near)
@@ -67,6 +68,45 @@ static int set_option(struct parse *p, const struct option_row *row, const char 
 	p->code = row->set(p->opts, row, arg, p->err);
 	p->done = row->set == option__set_command;
 	return p->code;
+}
+
+/* The row of a key that the command takes; else any; else NULL. */
+static const struct option_row *find_key(const struct parse *p, int key)
+{
+	const struct option_row *ret = NULL;
+
+	for (size_t i = 0; i < option_row_cnt; i++) {
+		const struct option_row *row = &option_rows[i];
+
+		if (!row->name || row->key != key)
+			continue;
+		if (!ret || option__is_of(row, p->opts->command))
+			ret = row;
+	}
+	return ret;
+}
+
+/*
+ * An option before the command: its row depends on a command that comes later, if one does. It is
+ * taken as trace's at once, because a later option may replace it, and again as the command's.
+ */
+static void set_early(struct parse *p, const struct option_row *row, const char *arg)
+{
+	p->early = row;
+	p->early_arg = arg;
+	if (!row->set(p->opts, row, arg, NULL))
+		p->given[row - option_rows] = true;
+}
+
+static int set_again(struct parse *p)
+{
+	const struct option_row *row = p->early ? find_key(p, p->early->key) : NULL;
+
+	if (!row || p->given[row - option_rows])
+		return 0;
+	p->given[p->early - option_rows] = false;
+	p->early = NULL;
+	return set_option(p, row, p->early_arg);
 }
 
 /* The command of the word; NULL, with what it probably means, if there is none. */
@@ -144,7 +184,7 @@ static int add_word(struct parse *p, const char *word)
 	if (row) {
 		p->named = true;
 		p->opts->command = row->command;
-		return 0;
+		return set_again(p);
 	}
 	if (p->opts->command == CMD_HELP && !p->opts->topic)
 		return set_topic(p, word);
@@ -162,14 +202,6 @@ static int add_word(struct parse *p, const char *word)
 		return parse__refuse(p, "'%.60s' is one word too many after %s", word,
 				     command__row(p->opts->command)->name);
 	return refuse_word(p, word);
-}
-
-static const struct option_row *find_key(int key)
-{
-	for (size_t i = 0; i < option_row_cnt; i++)
-		if (option_rows[i].name && option_rows[i].key == key)
-			return &option_rows[i];
-	return NULL;
 }
 
 static void explain(struct parse *p, const char *word);
@@ -191,10 +223,14 @@ static error_t on_key(int key, char *arg, struct argp_state *state)
 	} else if (key == ARGP_KEY_ARG) {
 		add_word(p, arg);
 	} else {
-		row = find_key(key);
+		row = find_key(p, key);
 		if (!row)
 			return ARGP_ERR_UNKNOWN;
-		set_option(p, row, arg);
+		if (!p->named && option__is_shared(row)) {
+			set_early(p, row, arg);
+		} else {
+			set_option(p, row, arg);
+		}
 	}
 	if (p->done)
 		state->next = state->argc;
@@ -223,7 +259,7 @@ static void explain_short(struct parse *p, const char *letters)
 	const char *word = letters;
 
 	for (; *letters; letters++) {
-		const struct option_row *row = find_key((unsigned char)*letters);
+		const struct option_row *row = find_key(p, (unsigned char)*letters);
 
 		if (!row) {
 			if (strlen(word) > 2)
@@ -293,8 +329,8 @@ static struct argp_option *make_argp_options(void)
 	struct argp_option *list = calloc(option_row_cnt + 1, sizeof(*list)), *opt = list;
 
 	for (size_t i = 0; list && i < option_row_cnt; i++) {
-		if (!option_rows[i].name)
-			continue;
+		if (!option_rows[i].name || (i && option_rows[i].key == option_rows[i - 1].key))
+			continue; /* rows with one name are neighbours */
 		opt->name = option_rows[i].name;
 		opt->key = option_rows[i].key;
 		opt->arg = option_rows[i].arg;
@@ -329,6 +365,8 @@ int options__parse(int argc, char **argv, struct options *ret, struct err *err)
 		goto out;
 	code = run_argp(&p, argc, argv);
 	if (!code && !p.done)
+		code = set_again(&p);
+	if (!code && !p.done)
 		code = parse__check(&p);
 	if (code)
 		goto out;
@@ -350,11 +388,14 @@ void options__free(struct options *opts)
 	free(opts->loop_files);
 	free(opts->debug_dirs);
 	free(opts->files);
+	free(opts->concern);
+	free(opts->ignore);
 	opts->loops = NULL;
 	opts->pids = NULL;
 	opts->disabled = NULL;
 	opts->loop_files = NULL;
 	opts->debug_dirs = NULL;
 	opts->files = NULL;
+	opts->concern = opts->ignore = NULL;
 	opts->pid_cnt = opts->disabled_cnt = opts->loop_file_cnt = 0;
 }

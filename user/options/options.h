@@ -34,16 +34,15 @@ enum command {
 enum backend { BACKEND_AUTO, BACKEND_KERNEL, BACKEND_UPROBE };
 enum marks { MARKS_AUTO, MARKS_ALWAYS, MARKS_NEVER };
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
-enum format {
-	FORMAT_TEXT,
-	FORMAT_JSON,
-	FORMAT_PROTO,
-	FORMAT_FOLDED, /* this and later ones: of report */
-	FORMAT_PPROF,
-	FORMAT_PERFETTO,
-	FORMAT_SPEEDSCOPE,
-	FORMAT_MD,
-	FORMAT_HTML
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_PROTO };
+enum report_format {
+	REPORT_MD,
+	REPORT_HTML,
+	REPORT_FOLDED,
+	REPORT_PPROF,
+	REPORT_PERFETTO,
+	REPORT_SPEEDSCOPE,
+	REPORT_BLOCKCANARY
 };
 
 struct sink;
@@ -75,6 +74,7 @@ struct options {
 	const char *output_dir; /* NULL: none; for report: the output file */
 	uint64_t keep_ns, max_size;
 	enum format format;
+	enum report_format report_format;
 	bool each;	      /* text: every block in full */
 	unsigned stacks, top; /* text: stacks of a block; faults of the summary, 0: all */
 	const char *sig;      /* only blocks whose signature begins so; NULL: all */
@@ -82,7 +82,12 @@ struct options {
 	enum color color;
 	bool debugging;	     /* report blocks that a debugger or SIGSTOP stopped most of the time */
 	const char *journal; /* NULL: none; for replay: the input file */
-	unsigned redact;     /* bits of --redact, in the order of its words */
+	const char *on_command[3]; /* --on-block, --on-hang, --on-new: enum reaction; NULL: none */
+	uint64_t react_timeout_ns;
+	unsigned react_rate;		/* commands a minute; 0: no limit */
+	const char **concern, **ignore; /* --concern and --ignore (repeatable) */
+	size_t concern_cnt, ignore_cnt;
+	unsigned redact;	 /* bits of --redact, in the order of its words */
 	const char *redact_key;	 /* NULL: a random key */
 	const char *qualifier;	 /* BlockCanary's qualifier; NULL: none given */
 	const char **loop_files; /* --loop-file FILE (repeatable) */

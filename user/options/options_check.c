@@ -98,29 +98,9 @@ static int check_trace(struct parse *p)
 	return 0;
 }
 
-/* Each command has its own formats; the words of all are one row. */
-static int check_format(struct parse *p)
-{
-	struct options *opts = p->opts;
-
-	if (opts->command == CMD_REPORT && !is_given(p, &opts->format))
-		opts->format = FORMAT_MD;
-	if (opts->command == CMD_REPORT && opts->format < FORMAT_FOLDED)
-		return parse__refuse(
-			p, "report writes no such --format: give md, html, folded, pprof, "
-			   "perfetto or speedscope");
-	if (opts->command != CMD_REPORT && opts->format >= FORMAT_FOLDED)
-		return parse__refuse(p, "this --format is one of `jankbpf report`: give text, "
-					"json or proto");
-	if (opts->command == CMD_REPORT && !opts->file_cnt)
-		return parse__refuse(p, "report needs the DIR of -o, or the FILE that --json, -o "
-					"or --journal wrote, or - for stdin");
-	return 0;
-}
-
 int parse__check(struct parse *p)
 {
-	int code = check_rows(p) ?: check_format(p);
+	int code = check_rows(p);
 
 	if (code)
 		return code;
@@ -136,6 +116,9 @@ int parse__check(struct parse *p)
 		return check_targets(p);
 	if (p->opts->command == CMD_REPLAY && !p->opts->journal)
 		return parse__refuse(p, "replay needs the FILE that --journal wrote");
+	if (p->opts->command == CMD_REPORT && !p->opts->file_cnt)
+		return parse__refuse(p, "report needs the DIR of -o, or the FILE that --json, -o "
+					"or --journal wrote, or - for stdin");
 	if (p->opts->command == CMD_COMPLETION && !p->opts->shell)
 		return parse__refuse(p, "completion needs the name of a shell: bash, zsh or fish");
 	if (p->opts->command == CMD_SYMBOLIZE && !p->opts->file_cnt)

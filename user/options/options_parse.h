@@ -14,7 +14,10 @@ struct parse {
 	bool named;		     /* a command word was seen */
 	bool done;		     /* --help and the like: ignore the rest */
 	bool given[OPTION_ROWS_MAX]; /* by the rows of the table */
-	char meant[64];		     /* what a mistyped word probably means; "": not known */
+	/* Of several rows with one name, set before the command; NULL: none. */
+	const struct option_row *early;
+	const char *early_arg;
+	char meant[64]; /* what a mistyped word probably means; "": not known */
 };
 
 /*

@@ -17,6 +17,7 @@
 #define LOOP_FILE_MAX 32
 #define DEBUG_DIR_MAX 32
 #define LOOP_MAX      64
+#define PATTERN_MAX   32 /* each is compared with each frame */
 
 typedef int parse_fn(const char *str, const char *option, uint64_t min, uint64_t max, uint64_t *ret,
 		     struct err *err);
@@ -391,6 +392,15 @@ static int add_word(const char ***words, size_t *cnt, size_t max, const struct o
 	return 0;
 }
 
+static int add_pattern(const char ***words, size_t *cnt, const struct option_row *row,
+		       const char *word, struct err *err)
+{
+	if (!*word)
+		return err__set_exit(err, JANK_EXIT_USAGE, EINVAL, "--%s is empty: give %s",
+				     row->name, row->arg);
+	return add_word(words, cnt, PATTERN_MAX, row, word, err);
+}
+
 int option__set_disabled(struct options *opts, const struct option_row *row, const char *arg,
 			 struct err *err)
 {
@@ -407,6 +417,18 @@ int option__set_debug_dir(struct options *opts, const struct option_row *row, co
 			  struct err *err)
 {
 	return add_word(&opts->debug_dirs, &opts->debug_dir_cnt, DEBUG_DIR_MAX, row, arg, err);
+}
+
+int option__set_concern(struct options *opts, const struct option_row *row, const char *arg,
+			struct err *err)
+{
+	return add_pattern(&opts->concern, &opts->concern_cnt, row, arg, err);
+}
+
+int option__set_ignore(struct options *opts, const struct option_row *row, const char *arg,
+		       struct err *err)
+{
+	return add_pattern(&opts->ignore, &opts->ignore_cnt, row, arg, err);
 }
 
 int option__set_since(struct options *opts, const struct option_row *row, const char *arg,

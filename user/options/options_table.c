@@ -37,6 +37,8 @@ enum {
 	KEY_DEBUG_DIR,
 	KEY_SINCE,
 	KEY_FPS,
+	KEY_CONCERN,
+	KEY_IGNORE,
 	KEY_DEBUGGING,
 	KEY_BACKEND,
 	KEY_MARKS,
@@ -56,6 +58,11 @@ enum {
 	KEY_SORT,
 	KEY_TOP,
 	KEY_COLOR,
+	KEY_ON_BLOCK,
+	KEY_ON_HANG,
+	KEY_ON_NEW,
+	KEY_REACT_TIMEOUT,
+	KEY_REACT_RATE,
 	KEY_REDACT,
 	KEY_REDACT_KEY,
 	KEY_SCHEMA,
@@ -149,6 +156,17 @@ const struct option_row option_rows[] = {
 	{ SECTION_BLOCK, KEY_DEBUGGING, "debugging", NULL, NULL, TRACES | REPLAY, option__set_flag,
 	  AT(debugging), .help = "also blocks that were mostly stopped by a debugger or signal",
 	  .more = "Without it a block that was stopped for most of its time is not reported." },
+	{ SECTION_BLOCK, KEY_CONCERN, "concern", "GLOB", NULL, TRACES | REPLAY, option__set_concern,
+	  .help = "blame these functions, modules or files first (repeatable)",
+	  .more = "On a stack with a frame that matches, only such frames are the application's: "
+		  "the innermost one is blamed. * stands for any bytes, ? for one. GLOB is "
+		  "compared with the function, its short name, the module and the source file, "
+		  "with and without directories." },
+	{ SECTION_BLOCK, KEY_IGNORE, "ignore", "GLOB|SIG", NULL, TRACES | REPLAY,
+	  option__set_ignore, .help = "count such blocks, but do not report them (repeatable)",
+	  .more = "GLOB as for --concern, compared with the function to blame and with each "
+		  "application frame; or 8 or more digits of a signature. The summary has the "
+		  "count of each." },
 	{ SECTION_PROBE, KEY_BACKEND, "backend", "auto|kernel|uprobe", "auto", TRACES,
 	  option__set_word, AT(backend), .help = "see waits by system calls or by probes on libc",
 	  .more = "kernel uses system-call tracepoints, serves static and Go programs too and "
@@ -191,7 +209,7 @@ const struct option_row option_rows[] = {
 		  "block a log that BlockCanary's own reader opens. DIR is made where it isn't "
 		  "there, for its owner alone. A DIR that other users can write "
 		  "to is refused: they could replace its files. For report: the file to write; it "
-		  "appears when it is complete." },
+		  "appears when it is complete. --format blockcanary: a directory." },
 	{ SECTION_OUTPUT, KEY_KEEP, "keep", "TIME", "48h", TRACES | REPLAY, option__set_long_time,
 	  AT(keep_ns), .min = NS_PER_SEC, .max = 10 * YEAR_NS, .zero = true,
 	  .help = "with -o: delete logs older than this; 0 = never" },
@@ -199,17 +217,23 @@ const struct option_row option_rows[] = {
 	  option__set_size, AT(max_size), .min = MIB, .max = 16 * 1024 * GIB, .zero = true,
 	  .help = "with -o: delete the oldest beyond this; 0 = never",
 	  .more = "SIZE is a number of bytes with k, M or G, powers of 1024." },
-	{ SECTION_OUTPUT, KEY_QUALIFIER, "qualifier", "TEXT", NULL, TRACES, option__set_text,
-	  AT(qualifier), .help = "with -o: BlockCanary's qualifier (qua), a name for this run" },
-	{ SECTION_OUTPUT, KEY_FORMAT, "format",
-	  "text|json|proto|folded|pprof|perfetto|speedscope|md|html", "text",
-	  TRACE | REPLAY | REPORT, option__set_word, AT(format),
-	  .help = "of the records on stdout and in DIR; of a report",
+	{ SECTION_OUTPUT, KEY_QUALIFIER, "qualifier", "TEXT", NULL, TRACES | REPORT,
+	  option__set_text, AT(qualifier),
+	  .help = "with -o: BlockCanary's qualifier (qua), a name for this run" },
+	{ SECTION_OUTPUT, KEY_FORMAT, "format", "text|json|proto", "text", TRACE | REPLAY,
+	  option__set_word, AT(format), .help = "of the records on stdout and in DIR",
 	  .more = "json: JSON Lines. proto: messages of schema/blockinfo.proto, each after its "
 		  "length as a varint; DIR then holds blocks.pb. It is binary: with -o a terminal "
 		  "shows text instead, without -o it is refused there. text is for people; DIR "
 		  "holds "
-		  "JSON Lines then. The others are those of report, by default md." },
+		  "JSON Lines then." },
+	{ SECTION_OUTPUT, KEY_FORMAT, "format",
+	  "md|html|folded|pprof|perfetto|speedscope|blockcanary", "md", REPORT, option__set_word,
+	  AT(report_format), .help = "of a report",
+	  .more = "md: Markdown. html: a page for a browser. blockcanary: one log a block "
+		  "in the directory of -o, for BlockCanary's own reader, which deletes those older "
+		  "than 48 h. The others are for flame graphs, pprof, Perfetto and speedscope "
+		  "(docs/report.md)." },
 	{ SECTION_OUTPUT, KEY_JSON, "json", NULL, NULL, TRACE | REPLAY | LOOPS | DOCTOR,
 	  option__set_json, .help = "JSON on stdout; of records the same as --format json",
 	  .more = "loops and doctor print one object (docs/contract.md)." },
@@ -247,6 +271,23 @@ const struct option_row option_rows[] = {
 	  AT(journal), .help = "also keep the raw event stream, for replay",
 	  .more = "FILE gets mode 0600. An existing FILE is overwritten if it is ours; another "
 		  "user's, or one with more than one name, is refused." },
+	{ SECTION_OUTPUT, KEY_ON_BLOCK, "on-block", "SHELL-COMMAND", NULL, TRACE, option__set_text,
+	  AT(on_command[0]), .help = "run this by sh for each block, as the user of sudo",
+	  .more = "The record is on its stdin as JSON, main fields are in its environment: "
+		  "JANKBPF_SUMMARY, JANKBPF_PID and others (docs/reactions.md). One command runs "
+		  "at a time, and no record waits for it; what is skipped or fails is counted in "
+		  "the summary. Without sudo it runs as the user who started jankbpf." },
+	{ SECTION_OUTPUT, KEY_ON_HANG, "on-hang", "SHELL-COMMAND", NULL, TRACE, option__set_text,
+	  AT(on_command[1]), .help = "the same for each report of a hang, while it lasts" },
+	{ SECTION_OUTPUT, KEY_ON_NEW, "on-new", "SHELL-COMMAND", NULL, TRACE, option__set_text,
+	  AT(on_command[2]), .help = "the same for the first block of each fault of this run" },
+	{ SECTION_OUTPUT, KEY_REACT_TIMEOUT, "react-timeout", "TIME", "10s", TRACE,
+	  option__set_long_time, AT(react_timeout_ns), .min = 100 * NS_PER_MS, .max = HOUR_NS,
+	  .help = "kill such a command after this long",
+	  .more = "With all processes of its group. The end of a run waits as long for commands." },
+	{ SECTION_OUTPUT, KEY_REACT_RATE, "react-rate", "N", "60", TRACE, option__set_unsigned,
+	  AT(react_rate), .min = 1, .max = 6000, .zero = true,
+	  .help = "such commands a minute, after ten at once; 0 = no limit" },
 	{ SECTION_OUTPUT, KEY_REDACT, "redact", "paths|peers|messages", NULL, TRACE | REPLAY,
 	  option__set_words, AT(redact), .help = "hash these in all records; several with commas",
 	  .more = "For records that leave the machine. paths: of files, modules, programs and "

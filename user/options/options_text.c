@@ -24,6 +24,14 @@ void option__add_note(struct strbuf *sb, const struct option_row *row)
 	strbuf__adds(sb, ")");
 }
 
+bool option__is_shared(const struct option_row *row)
+{
+	for (size_t i = 0; i < option_row_cnt; i++)
+		if (&option_rows[i] != row && option_rows[i].key == row->key)
+			return true;
+	return false;
+}
+
 bool option__is_of(const struct option_row *row, enum command command)
 {
 	return row->commands & (1u << command);

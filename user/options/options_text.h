@@ -11,6 +11,9 @@
 void option__add_note(struct strbuf *sb, const struct option_row *row);
 
 /* True if the command accepts the option. */
+/* True if several rows have its name, each for other commands. */
+bool option__is_shared(const struct option_row *row);
+
 bool option__is_of(const struct option_row *row, enum command command);
 
 /* True if the general help and the man page mark the option as one of replay. */

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "deliver/sinks.h"
 #include "export/record/faults.h"
 #include "export/record/record.h"
@@ -16,6 +17,7 @@
 #include "files/unread.h"
 #include "journal/answers.h"
 #include "model/chain/chain.h"
+#include "model/concern.h"
 #include "model/stack.h"
 #include "verdict/blame.h"
 
@@ -39,6 +41,7 @@ struct output {
 	struct losses *losses;
 	struct record *builder;	 /* of the record that all sinks get */
 	struct deliver *deliver; /* the process with the sinks; borrowed. NULL: they are here */
+	struct react *react;	 /* the process that runs commands; borrowed. NULL: none */
 	struct sinks sinks;
 	bool complained[SINK_MAX];
 	uint64_t restart_cnt; /* of the process, as counted in losses */
@@ -48,10 +51,22 @@ struct output {
 	uint64_t block_cnt, hang_cnt;
 	struct faults *faults;
 	enum fault_order order;
-	const char *sig;    /* NULL: all blocks */
-	struct stack **own; /* while a block is named: stacks of its process */
+	const char *sig;	       /* NULL: all blocks */
+	const struct options *options; /* borrowed */
+	struct ignored *ignored;       /* one for each --ignore */
+	struct stack **own;	       /* while a block is named: stacks of its process */
 	size_t own_cnt;
 };
+
+/* NULL: out of memory. */
+static struct ignored *ignored_of(const struct options *opts)
+{
+	struct ignored *ret = calloc(opts->ignore_cnt + 1, sizeof(*ret));
+
+	for (size_t i = 0; ret && i < opts->ignore_cnt; i++)
+		ret[i].pattern = opts->ignore[i];
+	return ret;
+}
 
 int output__new(const struct output_opts *opts, struct output **ret, struct err *err)
 {
@@ -63,12 +78,15 @@ int output__new(const struct output_opts *opts, struct output **ret, struct err 
 	out->namer = *opts->namer;
 	out->losses = opts->losses;
 	out->deliver = opts->deliver;
+	out->react = opts->react;
 	out->names = opts->names;
 	out->builder = record__new();
 	out->faults = faults__new(opts->options->group);
 	out->order = opts->options->sort;
 	out->sig = opts->options->sig;
-	res = out->builder && out->faults
+	out->options = opts->options;
+	out->ignored = ignored_of(opts->options);
+	res = out->builder && out->faults && out->ignored
 		      ? record__set_redaction(out->builder, opts->options->redact,
 					      opts->options->redact_key, err)
 		      : err__set(err, ENOMEM, "out of memory");
@@ -107,6 +125,7 @@ void output__free(struct output *out)
 	faults__free(out->faults);
 	answers_writer__free(out->answers);
 	free_reported(out);
+	free(out->ignored);
 	free(out);
 }
 
@@ -232,6 +251,12 @@ static void tidy_stack(struct output *out, struct block *block, const struct own
 	stack__trim_stray(owned->stack);
 }
 
+static void mark_concern(struct output *out, struct block *block, const struct owned_stack *owned)
+{
+	(void)block;
+	concern__mark(owned->stack, out->options->concern, out->options->concern_cnt);
+}
+
 static uint64_t cut_cnt(const struct output *out)
 {
 	return out->namer.cut_cnt ? out->namer.cut_cnt(out->namer.ctx) : 0;
@@ -248,6 +273,8 @@ static void name_stacks(struct output *out, struct block *block)
 	each_stack(out, block, tidy_stack);
 	for (size_t i = 0; i < block->sample_cnt; i++)
 		stack__mark_dispatcher(&block->samples[i].stack, &block->idle_place);
+	if (out->options->concern_cnt)
+		each_stack(out, block, mark_concern);
 }
 
 /* Restarts of the process that makes names, since they were counted last. */
@@ -360,6 +387,17 @@ static void set_counts(const struct output *out, struct summary *summary)
 	summary->hang_cnt = out->hang_cnt;
 }
 
+/* Waits for the commands: the summary counts them. */
+static void set_reactions(struct output *out, struct summary *summary)
+{
+	struct react_counts counts;
+
+	if (!react__finish(out->react, &counts))
+		return;
+	summary->reactions = (struct summary_reactions){ true, counts.run, counts.failed,
+							 counts.timed_out, counts.skipped };
+}
+
 /* Sets the result of each sink. 0 or -errno: no sink got the record. */
 static int give(struct output *out, const Jankbpf__Record *record, int *results)
 {
@@ -427,22 +465,27 @@ uint64_t output__block_cnt(const struct output *out)
 /* Of the fault that --sig asks for. */
 static bool is_asked_for(const struct output *out, const struct block *block)
 {
-	return !out->sig || !strncmp(block->cause.signature, out->sig, strlen(out->sig));
+	return text__begins(block->cause.signature, out->sig);
 }
 
 int output__block(struct output *out, struct block *block)
 {
 	uint64_t failed = alloc__own_cnt();
+	const Jankbpf__Record *record;
 	int res;
 
 	run_step(out, block, name_stacks);
 	blame__block(block);
-	if (!is_asked_for(out, block))
+	if (!is_asked_for(out, block) ||
+	    ignored__takes(out->ignored, out->options->ignore_cnt, block))
 		return 0;
 	count_reported(out, block);
 	count(out, LOSS_NO_MEMORY,
 	      block__add_loss(block, LOSS_NO_MEMORY, alloc__own_cnt() - failed));
-	res = write_record(out, record_of(out, block));
+	record = record_of(out, block);
+	res = write_record(out, record);
+	if (record)
+		react__record(out->react, record);
 	if (out->journal && journal_writer__flush(out->journal))
 		losses__add(out->losses, LOSS_JOURNAL, 1);
 	return res;
@@ -505,6 +548,9 @@ int output__summary(struct output *out, struct summary *summary)
 	const Jankbpf__Record *record;
 
 	set_counts(out, summary);
+	set_reactions(out, summary);
+	summary->ignored = out->ignored;
+	summary->ignored_cnt = out->options->ignore_cnt;
 	record = record__of_summary(out->builder, summary);
 	if (record)
 		count(out, LOSS_NO_MEMORY,

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "deliver/deliver.h"
+#include "deliver/react.h"
 #include "journal/journal.h"
 #include "model/block.h"
 #include "model/loss.h"
@@ -43,6 +44,7 @@ struct output_opts {
 	const struct namer *namer;
 	struct journal_writer *journal; /* NULL: none */
 	struct deliver *deliver; /* the process with the sinks; NULL: sinks in this process */
+	struct react *react;	 /* the process that runs commands; NULL: none */
 	const struct name_client *names; /* the process that makes names; NULL: names are known */
 	struct losses *losses;
 };

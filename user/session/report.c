@@ -91,7 +91,8 @@ static uint64_t rss_kb(pid_t pid)
 static uint64_t sum_own(const struct session *s, uint64_t (*of)(pid_t pid))
 {
 	const pid_t others[] = { deliver__pid(s->deliver), downloader__pid(s->downloader),
-				 name_client__pid(s->names), name_client__pid(s->sites) };
+				 react__pid(s->react), name_client__pid(s->names),
+				 name_client__pid(s->sites) };
 	uint64_t sum = of(getpid());
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)

@@ -86,6 +86,7 @@ static int open_outputs(struct session *s, struct err *err)
 		.choice = &s->selection.choice,
 		.losses = &s->losses,
 		.deliver = s->deliver,
+		.react = s->react,
 		.names = s->names,
 		.debug_files = downloader__source(s->downloader),
 	};
@@ -208,6 +209,8 @@ static int open_session(struct session *s, struct err *err)
 		res = deliver__start(s->opts, &s->deliver, err);
 	if (!res)
 		res = downloader__start(&s->downloader, err);
+	if (!res)
+		res = react__start(s->opts, &s->react, err);
 	if (!res) /* they become nobody */
 		res = name_client__start(NAME_TASK_NAMES, &s->names, err);
 	if (!res)
@@ -384,7 +387,9 @@ static void finish_output(struct session *s)
 {
 	if (sink_thread__finish(s->sink_thread, OUTPUT_PATIENCE_NS))
 		return;
-	log__warn("waiting for stdout to take the rest; Ctrl-C again gives it up");
+	log__warn(react__is_finishing(s->react)
+			  ? "waiting for commands to end; Ctrl-C again gives them up"
+			  : "waiting for stdout to take the rest; Ctrl-C again gives it up");
 	signals__default(s->end.signal_fd);
 	sink_thread__finish(s->sink_thread, 0);
 }
@@ -414,6 +419,7 @@ static void close_session(struct session *s, int *status, struct err *err)
 	if (!err->msg[0] && deliver__failure(s->deliver, err) && !*status)
 		*status = JANK_EXIT_FAILED;
 	deliver__free(s->deliver);
+	react__free(s->react);
 	name_client__free(s->names);
 	downloader__free(s->downloader);
 	name_client__free(s->sites);

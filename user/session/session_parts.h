@@ -14,6 +14,7 @@
 #include "catalogue/wait_note.h"
 #include "deliver/deliver.h"
 #include "deliver/downloader.h"
+#include "deliver/react.h"
 #include "enrich/machine.h"
 #include "files/user_account.h"
 #include "intake/records.h"
@@ -431,6 +432,7 @@ struct session {
 	struct queue *queue;	       /* to the sink thread */
 	struct deliver *deliver;       /* NULL: the command has no sinks */
 	struct downloader *downloader; /* NULL: no debug file is downloaded */
+	struct react *react;	       /* NULL: no option asks for commands */
 	struct name_client *names, *sites;
 	struct sink_parts sink;
 	struct sink_thread *sink_thread;

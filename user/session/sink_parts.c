@@ -35,6 +35,7 @@ static int open_output(struct sink_parts *parts, const struct sink_parts_opts *o
 					    .namer = &namer,
 					    .journal = parts->journal,
 					    .deliver = opts->deliver,
+					    .react = opts->react,
 					    .names = opts->names,
 					    .losses = parts->losses };
 

@@ -136,6 +136,7 @@ struct sink_parts_opts {
 	const struct loop_choice *choice;
 	struct losses *losses;
 	struct deliver *deliver;   /* borrowed; NULL: the command has no sinks */
+	struct react *react;	   /* borrowed; NULL: no commands */
 	struct name_client *names; /* borrowed */
 	struct fetch_source debug_files;
 };

@@ -188,18 +188,17 @@ static void add_message(struct strbuf *sb, const Jankbpf__Message *message)
 
 /* --- the log */
 
-/* BlockCanary's parser expects an int: "1.2.3" becomes 10203. */
-static unsigned version_code(void)
+/*
+ * The application's version is its build id. BlockCanary's parser expects an int: the first 28 bits
+ * of it, 0 for none.
+ */
+static unsigned version_code(const char *build_id)
 {
-	const char *p = JANK_VERSION;
-	unsigned code = 0;
-	char *end;
+	char digits[8] = "";
 
-	for (int i = 0; i < 3; i++) {
-		code = code * 100 + (unsigned)strtoul(p, &end, 10) % 100;
-		p = *end == '.' ? end + 1 : end;
-	}
-	return code;
+	if (build_id && strlen(build_id) >= sizeof(digits))
+		memcpy(digits, build_id, sizeof(digits) - 1);
+	return (unsigned)strtoul(digits, NULL, 16);
 }
 
 /* The block's end, not now: a log that is written again after a kill has the same bytes. */
@@ -241,11 +240,11 @@ static void add_basics(struct strbuf *sb, const Jankbpf__Block *block, const cha
 	const Jankbpf__Host *host = block->host ? block->host : &unknown;
 
 	add_str(sb, "qua", qualifier ? qualifier : "jankbpf " JANK_VERSION);
-	add_str(sb, "versionName", JANK_VERSION);
-	add_u64(sb, "versionCode", version_code());
+	add_str(sb, "versionName", block->app_build_id);
+	add_u64(sb, "versionCode", version_code(block->app_build_id));
 	add_str(sb, "imei", "empty_imei");
 	add_u64(sb, "uid", block->has_uid ? block->uid : UID_UNKNOWN);
-	add_str(sb, "network", "unknown");
+	add_str(sb, "network", block->network);
 	add_host(sb, host);
 	add_str(sb, "process", block->process);
 	add_memory(sb, host);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "export/json/json.h"
 #include "export/values.h"
+#include "model/concern.h"
 
 static Jankbpf__Lost *lost_of(struct record *r, const struct block_loss *lost, size_t cnt)
 {
@@ -211,6 +212,8 @@ static void set_process(struct record *r, Jankbpf__Block *ret, const struct bloc
 	ret->process = record__str(r, block->process);
 	ret->thread = record__str(r, block->thread);
 	ret->role = record__str(r, block->role);
+	ret->network = record__str(r, block->network);
+	ret->app_build_id = record__str(r, block__app_build_id(block));
 	ret->exe = record__str(r, block->exe);
 	if (block->uid != UINT32_MAX)
 		SET(ret, uid, block->uid);
@@ -466,6 +469,31 @@ static void set_over_share(struct record *r, Jankbpf__Summary *ret,
 		ret->over_share[i] = over_share_of(r, &shares->users[i]);
 }
 
+static Jankbpf__Reactions *reactions_of(struct record *r, const struct summary_reactions *reactions)
+{
+	Jankbpf__Reactions *ret = reactions->known ? NEW(r, reactions) : NULL;
+
+	if (!ret)
+		return NULL;
+	SET(ret, run, reactions->run_cnt);
+	SET_KNOWN(ret, failed, reactions->failed_cnt);
+	SET_KNOWN(ret, timed_out, reactions->timed_out_cnt);
+	SET_KNOWN(ret, skipped, reactions->skipped_cnt);
+	return ret;
+}
+
+static void set_ignored(struct record *r, Jankbpf__Summary *ret, const struct summary *summary)
+{
+	if (!summary->ignored_cnt)
+		return;
+	ret->ignored = record__array(r, summary->ignored_cnt, &ret->n_ignored);
+	for (size_t i = 0; i < ret->n_ignored; i++) {
+		ret->ignored[i] = NEW(r, ignored);
+		ret->ignored[i]->pattern = record__str(r, summary->ignored[i].pattern);
+		SET(ret->ignored[i], records, summary->ignored[i].cnt);
+	}
+}
+
 static Jankbpf__Summary *summary_of(struct record *r, const struct summary *summary)
 {
 	Jankbpf__Summary *ret = NEW(r, summary);
@@ -482,6 +510,8 @@ static Jankbpf__Summary *summary_of(struct record *r, const struct summary *summ
 	SET_KNOWN(ret, stopped_blocks, summary->stopped_cnt);
 	SET_KNOWN(ret, idle_loop, summary->idle_loop);
 	set_over_share(r, ret, &summary->over_share);
+	ret->reactions = reactions_of(r, &summary->reactions);
+	set_ignored(r, ret, summary);
 	return ret;
 }
 

@@ -67,7 +67,7 @@ static void add_stack(struct folded *f, const Jankbpf__Sample *sample)
 		const Jankbpf__Frame *frame = sample->stack[i];
 
 		strbuf__reset(&f->name);
-		label__add_frame(&f->name, frame);
+		frame__add_place(&f->name, frame, false);
 		strbuf__addc(&f->line, ';');
 		add_frame(&f->line, strbuf__str(&f->name));
 		strbuf__adds(&f->line, frame->kernel ? "_[k]" : frame->inlined ? "_[i]" : "");

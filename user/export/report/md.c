@@ -61,7 +61,7 @@ static const char *frame_name(struct md *md, const Jankbpf__Frame *frame)
 {
 	strbuf__reset(&md->name);
 	if (frame)
-		label__add_frame(&md->name, frame);
+		frame__add_place(&md->name, frame, false);
 	return strbuf__str(&md->name);
 }
 

@@ -78,7 +78,7 @@ static void note_stack(struct perfetto *p, struct perfetto_event *e, Jankbpf__Fr
 {
 	for (size_t i = 0; i < cnt && i < STACK_TEXT_MAX; i++) {
 		strbuf__adds(text, i ? " ← " : "");
-		label__add_frame(text, stack[i]);
+		frame__add_place(text, stack[i], false);
 	}
 	strbuf__adds(text, cnt > STACK_TEXT_MAX ? " ← …" : "");
 	event__note_text(p, e, "stack", strbuf__str(text));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Interned callstacks of a Perfetto trace: each entry is written once, before its first use. */
 #include "export/report/perfetto.h"
+#include "export/values.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -192,7 +193,7 @@ static uint64_t get_frame(struct perfetto *p, const Jankbpf__Frame *from)
 	bool is_new;
 	uint64_t iid;
 
-	label__add_frame(&name, from);
+	frame__add_place(&name, from, false);
 	key.function = get_text(p, &p->stacks.functions, place_function, strbuf__str(&name));
 	strbuf__free(&name);
 	key.mapping = get_mapping(p, from);

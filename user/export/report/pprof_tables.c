@@ -4,6 +4,7 @@
  * new; protobuf merges the parts of a repeated field, in any order.
  */
 #include "export/report/pprof.h"
+#include "export/values.h"
 
 #include <errno.h>
 #include <string.h>
@@ -244,7 +245,7 @@ static void add_line(struct pprof_tables *tables, struct place *place, size_t at
 	struct strbuf name = STRBUF_INIT;
 	int64_t text;
 
-	label__add_frame(&name, frame);
+	frame__add_place(&name, frame, false);
 	text = pprof__text(tables, strbuf__str(&name));
 	strbuf__free(&name);
 	place->lines[at].function = get_function(tables, text, pprof__text(tables, frame->file));

@@ -55,9 +55,10 @@ void report_file__close(struct report_file *file);
 struct report;
 
 struct report_ops {
-	const char *name; /* the word of --format */
-	bool is_binary;	  /* not for a terminal */
-	size_t size;	  /* of the report's own struct, which begins with struct report */
+	const char *name;  /* the word of --format */
+	bool is_binary;	   /* not for a terminal */
+	bool is_directory; /* writes into report->dirfd */
+	size_t size;	   /* of the report's own struct, which begins with struct report */
 	/* Each returns 0 or -errno. */
 	int (*init)(struct report *report); /* the struct is zeroed */
 	int (*record)(struct report *report, const Jankbpf__Record *record);
@@ -75,12 +76,14 @@ struct report_list {
 struct report {
 	const struct report_ops *ops;
 	struct report_out *out;	 /* borrowed */
-	struct report_list list; /* set after report__new */
+	struct report_list list; /* set after report__new, as are the next two */
+	int dirfd;		 /* of a directory format; borrowed */
+	const char *qualifier;	 /* BlockCanary's; borrowed. NULL: none given */
 	uint64_t cut_cnt; /* names and stacks that found no room; they are marked in the report */
 };
 
 extern const struct report_ops report_folded, report_pprof, report_perfetto, report_speedscope,
-	report_md, report_html;
+	report_md, report_html, report_blockcanary;
 
 /* NULL: out of memory. out is borrowed. */
 struct report *report__new(const struct report_ops *ops, struct report_out *out);
@@ -133,8 +136,6 @@ int merged__of(const Jankbpf__Block *block, struct merged **ret, size_t *ret_cnt
 
 /* --- labels.c: texts of a report */
 
-/* Adds the name of a frame: its function, else module+0xoffset, else the address. Raw bytes. */
-void label__add_frame(struct strbuf *sb, const Jankbpf__Frame *frame);
 /* Adds "futex mutex in on_query": the cause in short. Adds "unknown" if there is none. */
 void label__add_cause(struct strbuf *sb, const Jankbpf__Cause *cause);
 /* "[no stack]" for time without one; "" for a sample with frames. Static. */

@@ -121,7 +121,7 @@ static void push_stack(struct speedscope *s, const Jankbpf__Sample *sample)
 		const Jankbpf__Frame *frame = sample->stack[i];
 
 		strbuf__reset(&s->name);
-		label__add_frame(&s->name, frame);
+		frame__add_place(&s->name, frame, false);
 		push(s, get_frame(s, strbuf__str(&s->name), frame->file, frame->line));
 	}
 }

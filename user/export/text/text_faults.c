@@ -44,10 +44,7 @@ static void add_place(struct strbuf *sb, const Jankbpf__Frame *frame)
 	if (!frame || (!frame->function && !frame->module))
 		return;
 	strbuf__adds(sb, " in ");
-	if (frame->function)
-		function__add_short(sb, frame->function, "<…>", false);
-	else
-		strbuf__addf(sb, "%s+0x%" PRIx64, module__base(frame->module), frame->offset);
+	frame__add_place(sb, frame, true);
 }
 
 static void put_cause(struct text *t, const char *kind, const Jankbpf__Frame *frame)

@@ -79,12 +79,9 @@ static void put_app_frame(struct text *t, const Jankbpf__Frame *frame)
 	if (!frame->function && !frame->module)
 		return;
 	text__put(t, STYLE_NONE, ", in ");
-	if (frame->function)
-		function__add_short(&name, frame->function, "<…>", false);
-	else
-		strbuf__addf(&name, "+0x%" PRIx64, frame->offset);
+	frame__add_place(&name, frame, true);
 	text__put(t, STYLE_BOLD, strbuf__str(&name));
-	if (frame->module && *frame->module)
+	if (frame->function && frame->module && *frame->module)
 		text__putf(t, STYLE_DIM, " (%s)", module__base(frame->module));
 	strbuf__free(&name);
 }

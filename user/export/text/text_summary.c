@@ -299,6 +299,33 @@ static void add_over_share(struct text *t, const Jankbpf__OverShare *user)
 	text__nl(t);
 }
 
+/* "ignored: 12 blocks by --ignore 'sync_*'" */
+static void add_ignored(struct text *t, const Jankbpf__Ignored *ignored)
+{
+	text__put(t, STYLE_NONE, INDENT "ignored: ");
+	text__put_count(t, ignored->records ? STYLE_WARN : STYLE_NONE, ignored->records, "block");
+	text__put(t, STYLE_NONE, " by --ignore '");
+	text__put_cut(t, STYLE_NONE, value__name(ignored->pattern), NAME_COLUMNS);
+	text__put(t, STYLE_NONE, "'");
+	text__nl(t);
+}
+
+/* "commands: 12 run, 1 failed, 2 killed at --react-timeout, 184 skipped" */
+static void add_reactions(struct text *t, const Jankbpf__Reactions *reactions)
+{
+	if (!reactions)
+		return;
+	text__putf(t, STYLE_NONE, INDENT "commands: %s run", text__grouped(reactions->run).str);
+	if (reactions->failed)
+		text__putf(t, STYLE_WARN, ", %s failed", text__grouped(reactions->failed).str);
+	if (reactions->timed_out)
+		text__putf(t, STYLE_WARN, ", %s killed at --react-timeout",
+			   text__grouped(reactions->timed_out).str);
+	if (reactions->skipped)
+		text__putf(t, STYLE_WARN, ", %s skipped", text__grouped(reactions->skipped).str);
+	text__nl(t);
+}
+
 void text__add_summary(struct text *t, const Jankbpf__Summary *summary)
 {
 	text__put(t, STYLE_DIM, "━━ ");
@@ -316,6 +343,9 @@ void text__add_summary(struct text *t, const Jankbpf__Summary *summary)
 			  " not shown: the process was stopped; --debugging shows them");
 		text__nl(t);
 	}
+	for (size_t i = 0; i < summary->n_ignored; i++)
+		add_ignored(t, summary->ignored[i]);
+	add_reactions(t, summary->reactions);
 	add_unwatched(t, summary);
 	put_cost(t, summary);
 	for (size_t i = 0; i < summary->n_loops; i++)

@@ -43,7 +43,7 @@ static size_t fill_all(struct frame *frames, const struct cached *entry)
 {
 	uint32_t cnt = entry->inlined_cnt;
 
-	frames[cnt].address = frames[0].address;
+	frames[cnt] = (struct frame){ .address = frames[0].address }; /* make_room does not clear */
 	fill(&frames[cnt], entry);
 	for (uint32_t i = 0; i < cnt; i++) {
 		frames[i] = frames[cnt];
