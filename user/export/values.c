@@ -71,6 +71,16 @@ uint64_t value__real_ns(const Jankbpf__Block *block, uint64_t mono_ns)
 	return mono_ns - block->start_ns + start_ns;
 }
 
+void value__add_end(struct strbuf *sb, const Jankbpf__Interval *interval)
+{
+	uint64_t real_ns;
+
+	if (interval->start && clock__read_rfc3339(interval->start, &real_ns))
+		clock__add_local(sb, "%H:%M:%S", real_ns + interval->elapsed_ns);
+	else
+		strbuf__addc(sb, '?');
+}
+
 bool value__is_tick(const Jankbpf__Sample *sample)
 {
 	return !sample->ns && value__state(sample->state) == JANK_STATE_RUNNING;

@@ -30,6 +30,9 @@ uint64_t value__due(const Jankbpf__Block *block);
 /* Wall time of a CLOCK_MONOTONIC time of the block, in ns; mono_ns if its `start` is invalid. */
 uint64_t value__real_ns(const Jankbpf__Block *block, uint64_t mono_ns);
 
+/* Adds the local time of the interval's end, "10:20:30"; "?" if its start is not valid. */
+void value__add_end(struct strbuf *sb, const Jankbpf__Interval *interval);
+
 /* True for a tick of the sampler; false for a span. */
 bool value__is_tick(const Jankbpf__Sample *sample);
 

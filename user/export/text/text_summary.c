@@ -19,6 +19,7 @@
 #define DISPATCHES_MIN 1000
 
 #define START_NOTABLE_NS NS_PER_MS
+#define LAST_NOTABLE_NS	 (10 * NS_PER_MS)
 
 #define LOG2_CNT 35 /* elements of Loop.log2; the last one also counts all longer durations */
 
@@ -356,16 +357,21 @@ void text__add_summary(struct text *t, const Jankbpf__Summary *summary)
 /* One line: what the loops did in it, and the longest open dispatch. */
 void text__add_interval(struct text *t, const Jankbpf__Interval *interval)
 {
-	const char *time = interval->start ? strchr(interval->start, 'T') : NULL;
 	const Jankbpf__OpenDispatch *open = interval->n_open ? interval->open[0] : NULL;
+	struct strbuf end = STRBUF_INIT;
 
-	text__putf(t, STYLE_DIM, "%.8s", time ? time + 1 : "?");
+	if (!interval->n_loops && interval->elapsed_ns < LAST_NOTABLE_NS)
+		return; /* the rest before the run's end */
+	value__add_end(&end, interval);
+	text__put(t, STYLE_DIM, strbuf__str(&end));
+	strbuf__free(&end);
 	text__put(t, STYLE_NONE, "  ");
 	text__put_duration(t, STYLE_NONE, interval->elapsed_ns);
 	text__put(t, STYLE_NONE, ": ");
 	text__put_count(t, STYLE_NONE, interval->n_loops, "active loop");
 	text__put(t, STYLE_NONE, " · ");
-	text__put_count(t, STYLE_NONE, interval->dispatches, "dispatch");
+	text__putf(t, STYLE_NONE, "%s %s", text__grouped(interval->dispatches).str,
+		   interval->dispatches == 1 ? "dispatch" : "dispatches");
 	text__put(t, STYLE_NONE, " · ");
 	text__put_count(t, interval->blocks ? STYLE_JANK : STYLE_NONE, interval->blocks, "block");
 	if (open) {

@@ -51,7 +51,7 @@ void loops_view__free(struct loops_view *v)
 		free_loop(v, loop);
 	}
 	loops_view__mute(v, NULL);
-	free(v->start);
+	free(v->end);
 	*v = (struct loops_view){};
 }
 
@@ -240,20 +240,39 @@ static void begin_interval(struct loops_view *v, const Jankbpf__Interval *interv
 	v->clock.cnt += v->clock.cnt < HISTORY_CELLS - 1;
 }
 
-static int add_interval(struct loops_view *v, const Jankbpf__Interval *interval)
+/* The reasons are constants: compared by their addresses. */
+static void add_losses(struct loops_view *v, const Jankbpf__Lost *lost)
 {
 	struct loss_count loss;
 	unsigned pos = 0;
-	int res = set_text(&v->start, interval->start);
 
+	while (value__next_loss(lost, &pos, &loss)) {
+		struct loss_count *sum = v->losses;
+
+		while (sum->reason && sum->reason != loss.reason)
+			sum++;
+		if (sum == &v->losses[LOSSES_MAX - 1])
+			return;
+		loss.cnt += sum->cnt;
+		*sum = loss;
+	}
+}
+
+static int add_interval(struct loops_view *v, const Jankbpf__Interval *interval)
+{
+	struct strbuf end = STRBUF_INIT;
+	int res;
+
+	value__add_end(&end, interval);
+	res = set_text(&v->end, strbuf__str(&end));
+	strbuf__free(&end);
 	begin_interval(v, interval);
+	add_losses(v, interval->lost);
 	v->elapsed_ns = interval->elapsed_ns;
 	v->threshold_ns = interval->threshold_ns;
 	v->own_cpu_ns = interval->cost ? interval->cost->user_cpu_ns : 0;
 	if (interval->n_not_watched)
 		v->not_watched_cnt = interval->n_not_watched;
-	while (value__next_loss(interval->lost, &pos, &loss))
-		v->loss_cnt += loss.cnt;
 	for (size_t i = 0; i < interval->n_loops && !res; i++)
 		res = add_loop(v, interval->loops[i]);
 	for (size_t i = 0; i < interval->n_open; i++)

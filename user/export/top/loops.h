@@ -9,12 +9,14 @@
 #include "base/hash.h"
 #include "base/strbuf.h"
 #include "export/top/history.h"
+#include "export/values.h"
 #include "model/durations.h"
 #include "schema/blockinfo.pb-c.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#define LOSSES_MAX	64 /* reasons in the schema, and one */
 #define LOOPS_MAX	1000
 #define LOOP_FAULTS_MAX 200 /* of a loop */
 
@@ -57,11 +59,12 @@ struct loops_view {
 	uint64_t window_ns;    /* begin of the newer half of `dispatches` */
 	uint64_t threshold_ns; /* as of the last interval */
 	uint64_t own_cpu_ns;   /* of the last interval */
-	uint64_t loss_cnt;     /* of all records */
+	/* Of all intervals; the reason is NULL after the last. */
+	struct loss_count losses[LOSSES_MAX];
 	uint64_t not_watched_cnt;
 	uint64_t no_room_cnt; /* loops and faults beyond the limits */
 	size_t record_bytes;  /* of all `last` */
-	char *start;	      /* begin of the last interval */
+	char *end;	      /* local time of the last interval's end */
 	char **muted;	      /* signatures */
 	size_t muted_cnt;
 };

@@ -116,8 +116,6 @@ static void put_missing(struct text *t, const struct loops_view *v)
 	} parts[] = {
 		{ v->not_watched_cnt, "process or thread is not watched",
 		  "processes or threads are not watched" },
-		{ v->loss_cnt, "loss: what is shown may be incomplete",
-		  "losses: what is shown may be incomplete" },
 		{ v->no_room_cnt, "loop or fault beyond the limits is not shown",
 		  "loops or faults beyond the limits are not shown" },
 	};
@@ -135,13 +133,17 @@ static void put_missing(struct text *t, const struct loops_view *v)
 			   parts[i].cnt == 1 ? parts[i].one : parts[i].many);
 		first = false;
 	}
+	for (const struct loss_count *loss = v->losses; loss->reason; loss++)
+		text__putf(t, STYLE_WARN, "%s%s %s",
+			   loss > v->losses ? ", "
+			   : first	    ? "lost: "
+					    : " · lost: ",
+			   text__grouped(loss->cnt).str, loss->reason);
 }
 
 void table__put_head(struct text *t, const struct loops_view *v)
 {
-	const char *time = v->start ? strchr(v->start, 'T') : NULL;
-
-	text__putf(t, STYLE_DIM, "%.8s  ", time ? time + 1 : "");
+	text__putf(t, STYLE_DIM, "%s  ", v->end ?: "");
 	put_totals(t, v);
 	if (v->elapsed_ns)
 		text__putf(t, STYLE_DIM, " · own CPU %.1f %%",
