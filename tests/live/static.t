@@ -135,6 +135,18 @@ def check_truth(tap, truth, backend, runner, beside):
         check_names(tap, what, blocks)
 
 
+def check_top(tap, machine):
+    """The static program draws by escape sequences: the test of the other one's screen, with it."""
+    if not shutil.which("tmux"):
+        tap.skip("static: jankbpf top", "tmux is not installed")
+        return
+    done = subprocess.run([sys.executable, os.path.join(live.ROOT, "tests", "live", "top.t")], capture_output=True,
+                          text=True, timeout=300, check=False,
+                          env={**os.environ, "JANKBPF": os.path.join(folder_of(machine), "jankbpf")})
+    wrong = [line for line in done.stdout.splitlines() if not line.startswith(("ok", "1.."))]
+    tap.check(not done.returncode and not wrong, "static: jankbpf top", *wrong, done.stderr)
+
+
 def main():
     machine = os.uname().machine
     if not os.path.exists(os.path.join(folder_of(machine), "jankbpf")):
@@ -154,6 +166,7 @@ def main():
     check_truth(tap, truth, "kernel", truth.run_command, ["simjank"])
     truth.simjank = lambda name: os.path.join(folder_of(machine), name)
     check_truth(tap, truth, "uprobe", truth.run_pid, [])
+    check_top(tap, machine)
     tap.end()
 
 
