@@ -106,16 +106,3 @@ void completion__add_words(struct strbuf *sb, const char *words)
 	for (; *words; words++)
 		strbuf__addc(sb, *words == '|' ? ' ' : *words);
 }
-
-bool options__print_completion(const char *shell)
-{
-	if (!strcmp(shell, "bash"))
-		completion__print_bash();
-	else if (!strcmp(shell, "zsh"))
-		completion__print_zsh();
-	else if (!strcmp(shell, "fish"))
-		completion__print_fish();
-	else
-		return false;
-	return true;
-}

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --help and `help COMMAND`, from the tables of commands and options. stdout. */
+/* --help, `help COMMAND` and `completion SHELL`, from the tables of commands and options. stdout. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "options/command_table.h"
+#include "options/completion.h"
 #include "options/options_table.h"
 #include "options/options_text.h"
 
@@ -174,4 +175,17 @@ void options__print_help(const char *topic)
 void options__print_version(void)
 {
 	puts("jankbpf " JANK_VERSION);
+}
+
+bool options__print_completion(const char *shell)
+{
+	if (!strcmp(shell, "bash"))
+		completion__print_bash();
+	else if (!strcmp(shell, "zsh"))
+		completion__print_zsh();
+	else if (!strcmp(shell, "fish"))
+		completion__print_fish();
+	else
+		return false;
+	return true;
 }

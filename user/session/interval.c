@@ -113,32 +113,3 @@ int intervals__take(struct intervals *iv, const struct intervals_now *now, struc
 		res = copy_open(iv, ret);
 	return res ?: new_losses(iv, &now->losses, ret);
 }
-
-/* --- of the session */
-
-void session__interval(struct session *s)
-{
-	struct intervals_now now = { .threshold_ns = s->intake.judge.threshold_ns };
-	struct item item = { .kind = ITEM_INTERVAL };
-	struct interval *interval = calloc(1, sizeof(*interval));
-	int res = interval ? 0 : -ENOMEM;
-
-	ring__consume(s->ring); /* the counts of ended threads come first: see durations.h */
-	session__look(s, NULL);
-	if (!res)
-		res = session__sum_hists(s, &now.hists);
-	session__fill_now(s, &now);
-	if (!res)
-		res = intervals__take(&s->intervals, &now, interval);
-	hists__free(now.hists);
-	if (!res)
-		session__name_loops(s, interval->loops, interval->loop_cnt);
-	if (res)
-		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
-	item.data = interval;
-	if (res || queue__put(s->queue, &item) != QUEUE_ROOM) {
-		losses__add(&s->losses, LOSS_QUEUE_FULL, !res);
-		interval__free(interval);
-		free(interval);
-	}
-}

@@ -80,7 +80,7 @@ static void add_line(struct jsonw *w, const struct loop_line *line, const struct
 		add_number(w, "descriptors", rec->fd_cnt);
 	if (rec->loop != JANK_LOOP_EPOLL && rec->turn_cnt)
 		add_number(w, "turns", rec->turn_cnt);
-	add_bool(w, "in_wait", loop_line__is_now(line));
+	add_bool(w, "in_wait", jank_rec__is_now(&line->rec));
 	add_frames(w, line);
 	add_bool(w, "in_catalogue", row);
 	if (row) {

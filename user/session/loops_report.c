@@ -33,15 +33,6 @@ struct loops_report {
 
 /* --- threads that wait all the time */
 
-/*
- * Records read from /proc have no kind. They describe a thread that waits now, so its stack is that
- * of the wait.
- */
-static bool is_now(const struct jank_rec_wait *rec)
-{
-	return !rec->hdr.kind;
-}
-
 static void on_idle(void *ctx, const struct jank_rec_wait *now)
 {
 	struct loops_report *report = ctx;
@@ -49,7 +40,7 @@ static void on_idle(void *ctx, const struct jank_rec_wait *now)
 	struct jank_rec_wait rec = *now;
 	struct wait_note *note;
 
-	if (seen ? is_now(seen) || seen->loop != now->loop || seen->sp != now->sp
+	if (seen ? jank_rec__is_now(seen) || seen->loop != now->loop || seen->sp != now->sp
 		 : report->session->selection.filter.main_thread && now->hdr.tid != now->hdr.tgid)
 		return;
 	if (seen)
@@ -188,21 +179,6 @@ static void complete(struct loops_report *report)
 			line->marks = loop_marks__find(report->session->selection.catalogue,
 						       line->row, line->rec.hdr.tgid, line->exe);
 	}
-}
-
-bool loop_line__is_now(const struct loop_line *line)
-{
-	return is_now(&line->rec);
-}
-
-const char *loop_line__wait(const struct loop_line *line)
-{
-	const struct jank_rec_wait *rec = &line->rec;
-
-	if (rec->syscall < 0)
-		return NULL;
-	return rec->syscall < JANK_SYSCALL_32 ? syscall__name(rec->syscall)
-					      : syscall__name_32(rec->syscall - JANK_SYSCALL_32);
 }
 
 static void free_list(struct loops_list *list)

@@ -6,6 +6,7 @@
 #ifndef JANK_SESSION_LOOPS_REPORT_H
 #define JANK_SESSION_LOOPS_REPORT_H
 
+#include "base/text.h"
 #include "catalogue/catalogue.h"
 #include "uprobes/sites.h"
 #include <stdbool.h>
@@ -69,11 +70,25 @@ struct loops_list {
 	bool failed; /* out of memory: some are missing */
 };
 
-/* The thread was seen in its wait at the end: its stack is that of the wait. */
-bool loop_line__is_now(const struct loop_line *line);
+/*
+ * Records read from /proc have no kind. They describe a thread that waits now, so its stack is that
+ * of the wait.
+ */
+static inline bool jank_rec__is_now(const struct jank_rec_wait *rec)
+{
+	return !rec->hdr.kind;
+}
 
 /* The system call's name; NULL: a function that is probed. */
-const char *loop_line__wait(const struct loop_line *line);
+static inline const char *loop_line__wait(const struct loop_line *line)
+{
+	const struct jank_rec_wait *rec = &line->rec;
+
+	if (rec->syscall < 0)
+		return NULL;
+	return rec->syscall < JANK_SYSCALL_32 ? syscall__name(rec->syscall)
+					      : syscall__name_32(rec->syscall - JANK_SYSCALL_32);
+}
 
 /* stdout; verbose: a line for each mark, and all frames */
 void loops_text__print(const struct loops_list *list, bool verbose);

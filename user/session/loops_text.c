@@ -70,10 +70,10 @@ static void print_callers(const struct loop_line *line, bool verbose)
 	for (size_t i = 0; i < line->frame_cnt && (verbose || !i); i++) {
 		const struct loop_frame *frame = &line->frames[i];
 
-		strbuf__adds(&raw, i > 1		     ? ", "
-				   : i			     ? "; further out on its stack: "
-				   : loop_line__is_now(line) ? ", called by "
-							     : ", near which its stack has ");
+		strbuf__adds(&raw, i > 1			  ? ", "
+				   : i				  ? "; further out on its stack: "
+				   : jank_rec__is_now(&line->rec) ? ", called by "
+								  : ", near which its stack has ");
 		strbuf__addf(&raw, "%s (%s)",
 			     frame->function ? frame->function : "a function without a name",
 			     text__base_name(frame->module));

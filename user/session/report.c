@@ -16,9 +16,6 @@
 #include "files/unread.h"
 #include "session/session_parts.h"
 
-#define WINDOW_FIRST_NS (2 * NS_PER_SEC)
-#define WINDOW_MAX_NS	(64 * NS_PER_SEC)
-
 struct look {
 	struct session *s;
 	struct strbuf *records; /* NULL: not wanted */
@@ -64,112 +61,11 @@ static struct hist_totals totals(const struct session *s)
 				     ended.hang_cnt + live.hang_cnt };
 }
 
-/* --- what we cost */
-
-static uint64_t cpu_ns(pid_t pid)
-{
-	uint64_t ns;
-
-	return clock__process_ns(pid, &ns) ? 0 : ns;
-}
-
-static uint64_t rss_kb(pid_t pid)
-{
-	struct strbuf sb = STRBUF_INIT;
-	unsigned long size = 0, resident = 0;
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
-	if (!file__read(path, 256, &sb) &&
-	    sscanf(strbuf__str(&sb), "%lu %lu", &size, &resident) != 2)
-		resident = 0;
-	strbuf__free(&sb);
-	return (uint64_t)resident * sysconf(_SC_PAGESIZE) / 1024;
-}
-
-/* Of all our processes that live now. */
-static uint64_t sum_own(const struct session *s, uint64_t (*of)(pid_t pid))
-{
-	const pid_t others[] = { deliver__pid(s->deliver), downloader__pid(s->downloader),
-				 react__pid(s->react), name_client__pid(s->names),
-				 name_client__pid(s->sites) };
-	uint64_t sum = of(getpid());
-
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		sum += others[i] ? of(others[i]) : 0;
-	return sum;
-}
-
 void session__begin_report(struct session *s)
 {
 	s->report.start_ns = s->report.status_ns = clock__mono_ns();
-	s->report.start_cpu_ns = s->intervals.cpu_ns = sum_own(s, cpu_ns);
+	s->report.start_cpu_ns = s->intervals.cpu_ns = session__own_cpu_ns(s);
 	s->intervals.end_ns = s->report.start_ns;
-}
-
-static void end_window(struct cost_meter *meter, uint64_t now)
-{
-	close(meter->stats_fd);
-	meter->stats_fd = -1;
-	meter->windows_ns += now - meter->window_start_ns;
-	meter->last_ns = now;
-}
-
-static bool stats_always_on(void)
-{
-	struct strbuf sb = STRBUF_INIT;
-	bool on = !file__read("/proc/sys/kernel/bpf_stats_enabled", 16, &sb) &&
-		  strbuf__str(&sb)[0] == '1';
-
-	strbuf__free(&sb);
-	return on;
-}
-
-void cost_meter__tick(struct cost_meter *meter)
-{
-	uint64_t now = clock__mono_ns();
-
-	if (meter->always)
-		return;
-	if (meter->stats_fd >= 0) {
-		end_window(meter, now);
-		return;
-	}
-	if (meter->last_ns && now - meter->last_ns < meter->every_ns)
-		return;
-	meter->every_ns = meter->every_ns ? 2 * meter->every_ns : WINDOW_FIRST_NS;
-	if (meter->every_ns > WINDOW_MAX_NS)
-		meter->every_ns = WINDOW_MAX_NS;
-	meter->always = !meter->last_ns && stats_always_on();
-	if (!meter->always)
-		meter->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
-	meter->window_start_ns = meter->last_ns = now;
-}
-
-/* Extrapolates the costs counted in the windows to the whole run. False: unknown. */
-static bool bpf_cost(struct cost_meter *meter, struct loader *loader, uint64_t elapsed_ns,
-		     uint64_t *ret_ns, uint64_t *ret_runs)
-{
-	double scale = 1;
-
-	if (meter->stats_fd >= 0)
-		end_window(meter, clock__mono_ns());
-	if (!loader__cost(loader, ret_ns, ret_runs))
-		return false;
-	if (!meter->always) {
-		if (!meter->windows_ns)
-			return false;
-		scale = (double)elapsed_ns / meter->windows_ns;
-	}
-	*ret_ns *= scale;
-	*ret_runs *= scale;
-	return true;
-}
-
-void cost_meter__close(struct cost_meter *meter)
-{
-	if (meter->stats_fd >= 0)
-		close(meter->stats_fd);
 }
 
 /* --- losses */
@@ -302,14 +198,14 @@ void session__status(struct session *s)
 		strbuf__adds(&line, " · nothing lost");
 	}
 	strbuf__addf(&line, " · own CPU %.1f %%",
-		     100.0 * sum_own(s, cpu_ns) / (elapsed ? elapsed : 1));
+		     100.0 * session__own_cpu_ns(s) / (elapsed ? elapsed : 1));
 	log__status(strbuf__str(&line));
 	strbuf__free(&line);
 }
 
 /* --- the summary */
 
-int session__sum_hists(const struct session *s, struct hists **ret)
+static int sum_hists(const struct session *s, struct hists **ret)
 {
 	int res;
 
@@ -320,7 +216,7 @@ int session__sum_hists(const struct session *s, struct hists **ret)
 	return res ?: hists__merge(*ret, s->report.live);
 }
 
-void session__name_loops(const struct session *s, struct loop_hist *loops, size_t cnt)
+static void name_loops(const struct session *s, struct loop_hist *loops, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++) {
 		const struct process_entry *process =
@@ -336,25 +232,52 @@ void session__name_loops(const struct session *s, struct loop_hist *loops, size_
 static int set_loops(struct session *s, struct summary *summary)
 {
 	struct hists *all;
-	int res = session__sum_hists(s, &all);
+	int res = sum_hists(s, &all);
 
 	if (!res)
 		res = hists__list(all, &summary->loops, &summary->loop_cnt);
 	hists__free(all);
 	if (!res)
-		session__name_loops(s, summary->loops, summary->loop_cnt);
+		name_loops(s, summary->loops, summary->loop_cnt);
 	return res;
 }
 
-void session__fill_now(const struct session *s, struct intervals_now *ret)
+static void fill_now(const struct session *s, struct intervals_now *ret)
 {
 	ret->t_ns = clock__mono_ns();
 	ret->hang_cnt = s->report.hang_cnt;
-	ret->cpu_ns = sum_own(s, cpu_ns);
-	ret->rss_kb = sum_own(s, rss_kb);
+	ret->cpu_ns = session__own_cpu_ns(s);
+	ret->rss_kb = session__own_rss_kb(s);
 	ret->losses = s->losses;
 	add_kernel_losses(s, &ret->losses);
 	losses__add_memory(&ret->losses);
+}
+
+void session__interval(struct session *s)
+{
+	struct intervals_now now = { .threshold_ns = s->intake.judge.threshold_ns };
+	struct item item = { .kind = ITEM_INTERVAL };
+	struct interval *interval = calloc(1, sizeof(*interval));
+	int res = interval ? 0 : -ENOMEM;
+
+	ring__consume(s->ring); /* the counts of ended threads come first: see durations.h */
+	session__look(s, NULL);
+	if (!res)
+		res = sum_hists(s, &now.hists);
+	fill_now(s, &now);
+	if (!res)
+		res = intervals__take(&s->intervals, &now, interval);
+	hists__free(now.hists);
+	if (!res)
+		name_loops(s, interval->loops, interval->loop_cnt);
+	if (res)
+		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
+	item.data = interval;
+	if (res || queue__put(s->queue, &item) != QUEUE_ROOM) {
+		losses__add(&s->losses, LOSS_QUEUE_FULL, !res);
+		interval__free(interval);
+		free(interval);
+	}
 }
 
 static void add_share(void *ctx, uint32_t uid, const struct jank_share *share)
@@ -381,13 +304,13 @@ int session__send_summary(struct session *s)
 			unwatched_look__at_end(&s->unwatched_look, &summary->unwatched);
 	summary->stopped_cnt = s->intake.judge.stopped_cnt;
 	summary->dispatch_cnt = totals(s).dispatch_cnt;
-	summary->bpf_known = bpf_cost(&s->cost_meter, s->loader, summary->elapsed_ns,
-				      &summary->bpf_ns, &summary->bpf_runs);
+	summary->bpf_known = cost_meter__bpf(&s->cost_meter, s->loader, summary->elapsed_ns,
+					     &summary->bpf_ns, &summary->bpf_runs);
 	summary->over_share = s->report.over_share;
 	loader__each_share(s->loader, add_share, &summary->over_share);
 	summary->start_cpu_ns = s->report.start_cpu_ns;
-	summary->user_cpu_ns = sum_own(s, cpu_ns);
-	summary->rss_kb = sum_own(s, rss_kb);
+	summary->user_cpu_ns = session__own_cpu_ns(s);
+	summary->rss_kb = session__own_rss_kb(s);
 	losses = s->losses;
 	add_kernel_losses(s, &losses);
 	losses__add_memory(&losses);

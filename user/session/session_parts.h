@@ -312,7 +312,7 @@ bool unwatched_look__at_end(struct unwatched_look *look, struct unwatched_list *
 bool unwatched_look__slice(struct unwatched_look *look);
 void unwatched_look__free(struct unwatched_look *look);
 
-/* --- report.c: what we cost */
+/* --- own_cost.c */
 
 /*
  * The kernel's run-time statistics of BPF programs cost time, so they are on only in short windows.
@@ -326,6 +326,13 @@ struct cost_meter {
 
 void cost_meter__tick(struct cost_meter *meter); /* timer; needs FEATURE_BPF_STATS */
 void cost_meter__close(struct cost_meter *meter);
+/* Extrapolates the costs counted in the windows to the whole run. False: unknown. */
+bool cost_meter__bpf(struct cost_meter *meter, struct loader *loader, uint64_t elapsed_ns,
+		     uint64_t *ret_ns, uint64_t *ret_runs);
+
+/* Of all our processes that live now. */
+uint64_t session__own_cpu_ns(const struct session *s);
+uint64_t session__own_rss_kb(const struct session *s);
 
 /* --- report.c: counts, losses, status line, summary */
 
@@ -347,6 +354,7 @@ void session__report_ready(const struct session *s);
 /* The run begins now. */
 void session__begin_report(struct session *s);
 int session__send_summary(struct session *s);
+void session__interval(struct session *s);	/* sends one to the sink thread */
 void session__keep_losses(struct session *s);	/* of the kernel side, before it is closed */
 void session__report_losses(struct session *s); /* on stderr, after all output */
 void session__report_unread(void);		/* new reasons of unread.h */
@@ -375,13 +383,6 @@ void intervals__begin_look(struct intervals *iv);
 int intervals__saw(struct intervals *iv, const struct jank_rec_thread *rec, uint64_t threshold_ns);
 /* What is new since the last one. 0 or -ENOMEM; interval__free in both cases. */
 int intervals__take(struct intervals *iv, const struct intervals_now *now, struct interval *ret);
-
-void session__interval(struct session *s); /* sends one to the sink thread */
-
-/* --- report.c: for interval.c */
-int session__sum_hists(const struct session *s, struct hists **ret); /* live and ended; -ENOMEM */
-void session__name_loops(const struct session *s, struct loop_hist *loops, size_t cnt);
-void session__fill_now(const struct session *s, struct intervals_now *ret); /* all but hists */
 
 /* --- intake.c: record → event → dispatch → block → queue */
 

@@ -23,25 +23,6 @@ static const char page_tail[] =
 #include "report_tail.inc"
 	;
 
-int html__line(struct html *h, const struct strbuf *line)
-{
-	struct strbuf *out = &h->report.out->bytes;
-	const char *at = line->data, *end = at + line->len;
-
-	if (line->failed)
-		return -ENOMEM;
-	while (at < end) {
-		const char *less = memchr(at, '<', (size_t)(end - at)) ?: end;
-
-		strbuf__add(out, at, (size_t)(less - at));
-		if (less < end)
-			strbuf__adds(out, "\\u003c");
-		at = less + (less < end);
-	}
-	strbuf__addc(out, '\n');
-	return report_out__added(h->report.out);
-}
-
 static int html__init(struct report *report)
 {
 	struct html *h = (struct html *)report;

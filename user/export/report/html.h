@@ -38,12 +38,12 @@ struct html {
 	uint64_t block_cnt;
 };
 
-/* --- html.c */
+/* --- html_tables.c */
 
 /* Writes a line; "<" becomes \u003c, so that no text ends the data. 0 or -errno. */
 int html__line(struct html *h, const struct strbuf *line);
 
-/* --- html_tables.c: the number of a text, frame, stack or thread; writes its line when it is new */
+/* The number of a text, frame, stack or thread; writes its line when it is new */
 
 uint32_t html__text(struct html *h, const char *text); /* 0 for NULL */
 uint32_t html__frame(struct html *h, const Jankbpf__Frame *frame);

@@ -1,11 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Texts, frames, stacks and threads of the HTML report, each defined once. */
+/* Lines of the HTML report: texts, frames, stacks and threads, each defined once. */
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "export/report/html.h"
 
 #define STACK_MAX 1024 /* frames; a longer stack is cut */
+
+int html__line(struct html *h, const struct strbuf *line)
+{
+	struct strbuf *out = &h->report.out->bytes;
+	const char *at = line->data, *end = at + line->len;
+
+	if (line->failed)
+		return -ENOMEM;
+	while (at < end) {
+		const char *less = memchr(at, '<', (size_t)(end - at)) ?: end;
+
+		strbuf__add(out, at, (size_t)(less - at));
+		if (less < end)
+			strbuf__adds(out, "\\u003c");
+		at = less + (less < end);
+	}
+	strbuf__addc(out, '\n');
+	return report_out__added(h->report.out);
+}
 
 /* The number of h->key; *ret_new: its line is to be written. */
 static uint32_t get(struct html *h, struct intern *table, const struct strbuf *key, bool *ret_new)
