@@ -6,6 +6,7 @@
 #include "deliver/deliver.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +107,34 @@ static void test_greetings(void)
 }
 
 /* --- records and setups */
+
+static int sent_command(const void *bytes, size_t len, struct top_command *ret)
+{
+	int fds[2], res;
+
+	if (pipe2(fds, O_NONBLOCK) || (len && write(fds[1], bytes, len) != (ssize_t)len))
+		abort();
+	res = command__receive(fds[0], ret);
+	close(fds[0]);
+	close(fds[1]);
+	return res;
+}
+
+static void test_commands(void)
+{
+	struct top_command command = { TOP_THRESHOLD, 25000000 }, got = {};
+
+	is_int(sent_command(&command, sizeof(command), &got), 0, "a threshold is taken");
+	is_uint(got.threshold_ns, 25000000, "as it was sent");
+	is_int(sent_command(NULL, 0, &got), -EAGAIN, "no command");
+	is_int(sent_command(&command, sizeof(command) - 1, &got), -EBADMSG, "a torn one");
+	command.threshold_ns = 0;
+	is_int(sent_command(&command, sizeof(command), &got), -EBADMSG, "a threshold of 0");
+	command = (struct top_command){ .kind = 77 };
+	is_int(sent_command(&command, sizeof(command), &got), -EBADMSG, "an unknown kind");
+	command.kind = TOP_END;
+	is_int(sent_command(&command, sizeof(command), &got), 0, "the end is taken");
+}
 
 static void test_records(void)
 {
@@ -279,6 +308,7 @@ int main(int argc, char **argv)
 	ignore_signals();
 	test_answers();
 	test_greetings();
+	test_commands();
 	test_records();
 	test_setup();
 	deliver__free(start("absent", -EPIPE));

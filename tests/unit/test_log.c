@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
@@ -165,6 +166,27 @@ static void *shout(void *arg)
 	return NULL;
 }
 
+static void test_hold(void)
+{
+	char line[1001];
+
+	memset(line, 'x', sizeof(line) - 1);
+	line[sizeof(line) - 1] = '\0';
+	log__hold(true);
+	log__warn("later");
+	is_str(said(), "", "a held line is not printed");
+	log__hold(false);
+	is_str(said(), "jankbpf: later\n", "until the end");
+	log__hold(true);
+	for (int i = 0; i < 70; i++)
+		log__warn("%s", line);
+	log__hold(false);
+	ok(strstr(said(), "jankbpf: 6 more messages were left out\n"),
+	   "those beyond the room are counted");
+	log__warn("now");
+	is_str(said(), "jankbpf: now\n", "then lines are printed at once");
+}
+
 static void test_threads(void)
 {
 	pthread_t one, two;
@@ -251,6 +273,7 @@ int main(void)
 	test_escapes();
 	test_long_and_errno();
 	test_closed_stderr();
+	test_hold();
 	test_threads();
 	test_status_in_pipe();
 	release();

@@ -298,15 +298,7 @@ int deliver__control_fd(const struct deliver *d)
 	return d ? d->control_fds[0] : -1;
 }
 
-/* A pipe gives a message of this size whole. */
 int deliver__command(const struct deliver *d, struct top_command *ret)
 {
-	ssize_t n = read(d->control_fds[0], ret, sizeof(*ret));
-
-	if (n < 0)
-		return -errno;
-	if (n != sizeof(*ret) || (ret->kind != TOP_END && ret->kind != TOP_THRESHOLD) ||
-	    (ret->kind == TOP_THRESHOLD && ret->threshold_ns < TOP_THRESHOLD_MIN_NS))
-		return -EBADMSG;
-	return 0;
+	return command__receive(d->control_fds[0], ret);
 }

@@ -75,6 +75,19 @@ int answer__receive(int sock, uint64_t nr, unsigned sink_cnt, struct answer *ret
 	return 0;
 }
 
+/* A pipe gives a message of this size whole. */
+int command__receive(int pipe_fd, struct top_command *ret)
+{
+	ssize_t n = read(pipe_fd, ret, sizeof(*ret));
+
+	if (n < 0)
+		return -errno;
+	if (n != sizeof(*ret) || (ret->kind != TOP_END && ret->kind != TOP_THRESHOLD) ||
+	    (ret->kind == TOP_THRESHOLD && ret->threshold_ns < TOP_THRESHOLD_MIN_NS))
+		return -EBADMSG;
+	return 0;
+}
+
 /* --- the journal */
 
 int journal_fd__send(int sock, int fd)

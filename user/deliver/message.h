@@ -64,6 +64,9 @@ int journal_fd__receive(int sock, int *ret_fd);
 int greeting__receive(int sock, struct greeting *ret);
 int answer__receive(int sock, uint64_t nr, unsigned sink_cnt, struct answer *ret);
 
+/* Tracer: a command of the user, from a pipe. -EAGAIN: there is none. -EBADMSG: not valid. */
+int command__receive(int pipe_fd, struct top_command *ret);
+
 /* The options that matter to sinks; unpacked strings are borrowed from data. 0 or -EBADMSG. */
 void setup__pack(const struct options *opts, struct strbuf *sb);
 /* For a process that is started again: the journal is open, and must not be emptied. */
