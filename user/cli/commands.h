@@ -24,6 +24,9 @@ int cmd_replay__run(const struct options *opts, struct err *err);
 /* `jankbpf symbolize`: reads records and writes them to stdout with the names that they lack. */
 int cmd_symbolize__run(const struct options *opts, struct err *err);
 
+/* `jankbpf diff`: compares two sets of records. The exit status is 3 if something is worse. */
+int cmd_diff__run(const struct options *opts, struct err *err);
+
 /* `jankbpf report`: writes the blocks of records and journals in another tool's format. */
 int cmd_report__run(const struct options *opts, struct err *err);
 

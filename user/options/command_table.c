@@ -74,6 +74,23 @@ const struct command_row command_rows[] = {
 	  .example = "jankbpf report --format html -o report.html blocks",
 	  .example_is = "the blocks of the directory blocks as a page for a browser",
 	  .operand = OPERAND_FILES },
+	{ CMD_DIFF,
+	  "diff",
+	  { "diff [--json] A B" },
+	  .summary = "compare two sets of records: which faults and loops became worse",
+	  .details =
+		  "Compares two directories of -o, files of records or journals, before and after "
+		  "a change: blocks of each fault for each million dispatches, and the quantiles "
+		  "of each loop. It reports what differs more than by chance; of many "
+		  "comparisons, at most 5 % of those reported are chance. The exit status is 3 if "
+		  "something is worse. Needs no privilege.",
+	  .more = "A and B are PATH or PATH@FROM..TO with times as for --since, either of which "
+		  "may be empty; only records of --interval can be chosen by time. With --interval "
+		  "the variation between intervals is taken into account. -v prints every "
+		  "comparison.",
+	  .example = "jankbpf diff blocks@..2h blocks@2h..",
+	  .example_is = "the last two hours of the directory blocks with what was before",
+	  .operand = OPERAND_FILES },
 	{ CMD_DOCTOR,
 	  "doctor",
 	  { "doctor [OPTIONS]" },

@@ -152,6 +152,9 @@ int parse__check(struct parse *p)
 	if (p->opts->command == CMD_REPORT && !p->opts->file_cnt)
 		return parse__refuse(p, "report needs the DIR of -o, or the FILE that --json, -o "
 					"or --journal wrote, or - for stdin");
+	if (p->opts->command == CMD_DIFF && p->opts->file_cnt != 2)
+		return parse__refuse(p, "diff needs two of them: what --json, -o or --journal "
+					"wrote before and after");
 	if (p->opts->command == CMD_COMPLETION && !p->opts->shell)
 		return parse__refuse(p, "completion needs the name of a shell: bash, zsh or fish");
 	if (p->opts->command == CMD_SYMBOLIZE && !p->opts->file_cnt)

@@ -20,6 +20,7 @@
 #define DOCTOR	  (1u << CMD_DOCTOR)
 #define SYMBOLIZE (1u << CMD_SYMBOLIZE)
 #define REPORT	  (1u << CMD_REPORT)
+#define DIFF	  (1u << CMD_DIFF)
 #define RECORDS	  (TRACE | REPLAY | SYMBOLIZE)
 #define ALWAYS	  (~0u)
 #define PID_MAX	  (1 << 22) /* the kernel's own limit */
@@ -234,9 +235,9 @@ const struct option_row option_rows[] = {
 		  "in the directory of -o, for BlockCanary's own reader, which deletes those older "
 		  "than 48 h. The others are for flame graphs, pprof, Perfetto and speedscope "
 		  "(docs/report.md)." },
-	{ SECTION_OUTPUT, KEY_JSON, "json", NULL, NULL, TRACE | REPLAY | LOOPS | DOCTOR,
+	{ SECTION_OUTPUT, KEY_JSON, "json", NULL, NULL, TRACE | REPLAY | LOOPS | DOCTOR | DIFF,
 	  option__set_json, .help = "JSON on stdout; of records the same as --format json",
-	  .more = "loops and doctor print one object (docs/contract.md)." },
+	  .more = "loops, doctor and diff print one object (docs/contract.md)." },
 	{ SECTION_OUTPUT, KEY_EACH, "each", NULL, NULL, TRACE | REPLAY, option__set_flag, AT(each),
 	  .help = "text: every block in full, not only the first of its fault",
 	  .more = "Blocks of one fault have the same signature. Without it, the second and later "

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Comparison of two sets of records, A and B: which faults and which loops became worse or better,
+ * with denominators and confidence. One thread.
+ *
+ * Intervals (--interval) show how much counts vary by themselves; without them blocks are taken as
+ * independent of each other, and quantiles are not compared.
+ */
+#ifndef JANK_EXPORT_DIFF_DIFF_H
+#define JANK_EXPORT_DIFF_DIFF_H
+
+#include "base/hash.h"
+#include "base/strbuf.h"
+#include "model/durations.h"
+#include "schema/blockinfo.pb-c.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { DIFF_A, DIFF_B, DIFF_SIDES };
+
+/* The dispatches of a loop in an interval. */
+struct diff_interval {
+	uint64_t begin_ns, end_ns; /* CLOCK_REALTIME */
+	uint64_t cnt;
+	uint32_t bucket_cnt;
+	struct {
+		uint64_t ns, cnt;
+	} * buckets;
+};
+
+struct diff_side {
+	uint64_t dispatch_cnt;
+	struct durations durations; /* of all dispatches */
+	struct diff_interval *intervals;
+	size_t interval_cnt, interval_cap;
+};
+
+/* A fault, or all blocks of a loop. */
+struct diff_fault {
+	char *signature; /* the key; "" for all blocks */
+	char *summary;	 /* of its last block; NULL: none */
+	struct {
+		uint64_t cnt, max_ns;
+		uint64_t *ends_ns; /* of its blocks, CLOCK_REALTIME */
+	} sides[DIFF_SIDES];
+	UT_hash_handle hh;
+};
+
+/* A kind of loop in all processes of a name. */
+struct diff_loop {
+	char *key, *process, *loop;
+	struct diff_side sides[DIFF_SIDES];
+	struct diff_fault *faults; /* by signature, and one for all */
+	UT_hash_handle hh;
+};
+
+struct diff_input {
+	uint64_t from_ns, to_ns; /* CLOCK_REALTIME; to_ns 0: no limit */
+	uint64_t record_cnt, block_cnt, dispatch_cnt, elapsed_ns, loss_cnt;
+	size_t interval_cnt;
+	/* Intervals since the last summary: the summary has their counts, too. */
+	uint64_t run_interval_cnt;
+};
+
+struct diff {
+	struct diff_loop *loops;
+	struct diff_input inputs[DIFF_SIDES];
+	uint64_t no_room_cnt; /* faults and loops beyond the limits */
+};
+
+void diff__free(struct diff *diff);
+
+/* Adds a record to a side. 0 or -ENOMEM. */
+int diff__add(struct diff *diff, unsigned side, const Jankbpf__Record *record);
+
+/* --- findings.c */
+
+enum diff_kind { DIFF_FAULT, DIFF_LOOP, DIFF_P50, DIFF_P90, DIFF_P99 };
+
+struct diff_finding {
+	enum diff_kind kind;
+	const struct diff_loop *loop;
+	const struct diff_fault *fault; /* of DIFF_FAULT and DIFF_LOOP */
+	/* Blocks for each million dispatches; or the quantile in ns. */
+	double values[DIFF_SIDES];
+	double ratio, low,
+		high; /* of B to A, with its bounds; infinite if A has none. 0: no bounds */
+	double p;     /* adjusted */
+	bool notable; /* certain, and large enough */
+};
+
+struct diff_findings {
+	struct diff_finding *list; /* the most certain first */
+	size_t cnt;
+	size_t only_cnt[DIFF_SIDES]; /* loops that only this side has: not compared */
+	size_t few_cnt;		     /* loops with too few intervals to compare quantiles */
+};
+
+#define DIFF_FALSE_SHARE 0.05 /* of the notable findings, at most and on average */
+
+/* 0 or -ENOMEM; the caller frees ret->list. Borrows diff. */
+int diff__compare(struct diff *diff, struct diff_findings *ret);
+
+/* True if the finding is notable and B is worse. */
+bool diff_finding__is_worse(const struct diff_finding *finding);
+
+/* --- print.c: names: those of the two arguments */
+void diff__add_text(struct strbuf *sb, const struct diff *diff,
+		    const struct diff_findings *findings, const char *const names[DIFF_SIDES],
+		    bool all);
+void diff__add_json(struct strbuf *sb, const struct diff *diff,
+		    const struct diff_findings *findings, const char *const names[DIFF_SIDES]);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The records of both sides: loops with their dispatches, faults with their blocks. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "export/diff/diff.h"
+#include "export/values.h"
+
+#define LOOPS_MAX  10000
+#define FAULTS_MAX 10000 /* of a loop */
+
+/* --- memory */
+
+static void free_side(struct diff_side *side)
+{
+	for (size_t i = 0; i < side->interval_cnt; i++)
+		free(side->intervals[i].buckets);
+	free(side->intervals);
+}
+
+static void free_fault(struct diff_fault *fault)
+{
+	free(fault->signature);
+	free(fault->summary);
+	for (unsigned i = 0; i < DIFF_SIDES; i++)
+		free(fault->sides[i].ends_ns);
+	free(fault);
+}
+
+void diff__free(struct diff *diff)
+{
+	struct diff_loop *loop, *next;
+	struct diff_fault *fault, *next_fault;
+
+	HASH_ITER (hh, diff->loops, loop, next) {
+		HASH_DEL(diff->loops, loop);
+		HASH_ITER (hh, loop->faults, fault, next_fault) {
+			HASH_DEL(loop->faults, fault);
+			free_fault(fault);
+		}
+		for (unsigned i = 0; i < DIFF_SIDES; i++)
+			free_side(&loop->sides[i]);
+		free(loop->key);
+		free(loop->process);
+		free(loop->loop);
+		free(loop);
+	}
+}
+
+/* --- entries */
+
+/* *ret is NULL without an error if there are too many. */
+static int get_loop(struct diff *diff, const char *process, const char *kind,
+		    struct diff_loop **ret)
+{
+	struct strbuf key = STRBUF_INIT;
+	struct diff_loop *loop = NULL;
+
+	strbuf__addf(&key, "%s\t%s", kind ?: "?", process ?: "?");
+	*ret = NULL;
+	if (key.failed)
+		return -ENOMEM;
+	HASH_FIND_STR(diff->loops, strbuf__str(&key), loop);
+	if (!loop && HASH_COUNT(diff->loops) >= LOOPS_MAX) {
+		diff->no_room_cnt++;
+	} else if (!loop && (loop = calloc(1, sizeof(*loop)))) {
+		loop->key = strdup(strbuf__str(&key));
+		loop->process = strdup(process ?: "?");
+		loop->loop = strdup(kind ?: "?");
+		if (loop->key)
+			HASH_ADD_KEYPTR(hh, diff->loops, loop->key, strlen(loop->key), loop);
+	}
+	*ret = loop;
+	strbuf__free(&key);
+	return loop && (!loop->key || !loop->process || !loop->loop) ? -ENOMEM : 0;
+}
+
+static int get_fault(struct diff *diff, struct diff_loop *loop, const char *signature,
+		     struct diff_fault **ret)
+{
+	struct diff_fault *fault;
+
+	HASH_FIND_STR(loop->faults, signature, fault);
+	*ret = fault;
+	if (fault)
+		return 0;
+	if (HASH_COUNT(loop->faults) >= FAULTS_MAX) {
+		diff->no_room_cnt++;
+		return 0;
+	}
+	fault = calloc(1, sizeof(*fault));
+	if (!fault)
+		return -ENOMEM;
+	fault->signature = strdup(signature);
+	if (!fault->signature) {
+		free(fault);
+		return -ENOMEM;
+	}
+	HASH_ADD_KEYPTR(hh, loop->faults, fault->signature, strlen(signature), fault);
+	*ret = fault;
+	return fault ? 0 : -ENOMEM;
+}
+
+/* --- dispatches */
+
+static void add_bucket_list(struct durations *d, const Jankbpf__Loop *from)
+{
+	for (size_t i = 0; i < from->n_buckets; i++) {
+		const Jankbpf__Bucket *bucket = from->buckets[i];
+
+		durations__add_many(d, bucket->has_upper_ns ? bucket->upper_ns : from->max_ns,
+				    bucket->count);
+	}
+}
+
+static int add_interval(struct diff_side *side, const Jankbpf__Loop *from, uint64_t begin_ns,
+			uint64_t end_ns)
+{
+	size_t cap = side->interval_cap ? 2 * side->interval_cap : 16;
+	struct diff_interval *interval;
+
+	if (side->interval_cnt == side->interval_cap) {
+		interval = reallocarray(side->intervals, cap, sizeof(*interval));
+		if (!interval)
+			return -ENOMEM;
+		side->intervals = interval;
+		side->interval_cap = cap;
+	}
+	interval = &side->intervals[side->interval_cnt];
+	*interval = (struct diff_interval){ begin_ns, end_ns, from->dispatches, 0, NULL };
+	interval->buckets = calloc(from->n_buckets + 1, sizeof(*interval->buckets));
+	if (!interval->buckets)
+		return -ENOMEM;
+	side->interval_cnt++;
+	for (size_t i = 0; i < from->n_buckets; i++) {
+		const Jankbpf__Bucket *bucket = from->buckets[i];
+
+		interval->buckets[i].ns = bucket->has_upper_ns ? bucket->upper_ns : from->max_ns;
+		interval->buckets[i].cnt = bucket->count;
+	}
+	interval->bucket_cnt = (uint32_t)from->n_buckets;
+	return 0;
+}
+
+/* begin_ns 0: of a whole run. */
+static int add_loop(struct diff *diff, unsigned nr, const Jankbpf__Loop *from, uint64_t begin_ns,
+		    uint64_t end_ns)
+{
+	struct diff_side *side;
+	struct diff_loop *loop;
+	int res = get_loop(diff, from->process, from->loop, &loop);
+
+	if (res || !loop)
+		return res;
+	side = &loop->sides[nr];
+	side->dispatch_cnt += from->dispatches;
+	diff->inputs[nr].dispatch_cnt += from->dispatches;
+	add_bucket_list(&side->durations, from);
+	return begin_ns ? add_interval(side, from, begin_ns, end_ns) : 0;
+}
+
+static bool is_inside(const struct diff_input *input, uint64_t real_ns)
+{
+	return real_ns >= input->from_ns && (!input->to_ns || real_ns < input->to_ns);
+}
+
+static void add_losses(struct diff_input *input, const Jankbpf__Lost *lost)
+{
+	struct loss_count loss;
+
+	for (unsigned i = 0; value__next_loss(lost, &i, &loss);)
+		input->loss_cnt += loss.cnt;
+}
+
+static int add_interval_record(struct diff *diff, unsigned nr, const Jankbpf__Interval *interval)
+{
+	struct diff_input *input = &diff->inputs[nr];
+	uint64_t begin_ns;
+	int res = 0;
+
+	input->run_interval_cnt++;
+	if (!interval->start || !clock__read_rfc3339(interval->start, &begin_ns) ||
+	    !is_inside(input, begin_ns))
+		return 0;
+	input->interval_cnt++;
+	input->elapsed_ns += interval->elapsed_ns;
+	add_losses(input, interval->lost);
+	for (size_t i = 0; i < interval->n_loops && !res; i++)
+		res = add_loop(diff, nr, interval->loops[i], begin_ns,
+			       begin_ns + interval->elapsed_ns);
+	return res;
+}
+
+/* The end of a run. It has no time of its own: only intervals can be chosen by time. */
+static int add_summary(struct diff *diff, unsigned nr, const Jankbpf__Summary *summary)
+{
+	struct diff_input *input = &diff->inputs[nr];
+	bool has_intervals = input->run_interval_cnt;
+	int res = 0;
+
+	input->run_interval_cnt = 0;
+	if (has_intervals || input->from_ns || input->to_ns)
+		return 0;
+	input->elapsed_ns += summary->elapsed_ns;
+	add_losses(input, summary->lost);
+	for (size_t i = 0; i < summary->n_loops && !res; i++)
+		res = add_loop(diff, nr, summary->loops[i], 0, 0);
+	return res;
+}
+
+/* --- blocks */
+
+static int count_block(struct diff_fault *fault, unsigned nr, const Jankbpf__Block *block,
+		       uint64_t end_ns)
+{
+	uint64_t cnt = fault->sides[nr].cnt, *ends;
+	const char *summary = block->cause ? block->cause->summary : NULL;
+	char *copy;
+
+	if (!(cnt & (cnt - 1))) { /* a power of two: the room is full */
+		ends = reallocarray(fault->sides[nr].ends_ns, cnt ? 2 * cnt : 1, sizeof(*ends));
+		if (!ends)
+			return -ENOMEM;
+		fault->sides[nr].ends_ns = ends;
+	}
+	fault->sides[nr].ends_ns[cnt] = end_ns;
+	fault->sides[nr].cnt++;
+	if (value__delay(block) > fault->sides[nr].max_ns)
+		fault->sides[nr].max_ns = value__delay(block);
+	if (!summary || !*fault->signature)
+		return 0;
+	copy = strdup(summary);
+	if (!copy)
+		return -ENOMEM;
+	free(fault->summary);
+	fault->summary = copy;
+	return 0;
+}
+
+static int add_block(struct diff *diff, unsigned nr, const Jankbpf__Block *block)
+{
+	const char *signature = block->cause ? block->cause->signature : NULL;
+	struct diff_fault *fault;
+	struct diff_loop *loop;
+	uint64_t start_ns;
+	int res;
+
+	if (!block->start || !clock__read_rfc3339(block->start, &start_ns) ||
+	    !is_inside(&diff->inputs[nr], start_ns))
+		return 0;
+	diff->inputs[nr].block_cnt++;
+	res = get_loop(diff, block->process, block->loop, &loop);
+	for (int i = 0; i < 2 && !res && loop; i++) { /* its fault, and all */
+		if (!i && !signature)
+			continue;
+		res = get_fault(diff, loop, i ? "" : signature, &fault);
+		if (!res && fault)
+			res = count_block(fault, nr, block, start_ns + block->duration_ns);
+	}
+	return res;
+}
+
+/* A hang that ends is a block. */
+int diff__add(struct diff *diff, unsigned side, const Jankbpf__Record *record)
+{
+	diff->inputs[side].record_cnt++;
+	switch (record->type_case) {
+	case JANKBPF__RECORD__TYPE_BLOCK:
+		return add_block(diff, side, record->block);
+	case JANKBPF__RECORD__TYPE_INTERVAL:
+		return add_interval_record(diff, side, record->interval);
+	case JANKBPF__RECORD__TYPE_SUMMARY:
+		return add_summary(diff, side, record->summary);
+	default:
+		return 0;
+	}
+}

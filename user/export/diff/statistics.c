@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "export/diff/statistics.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define TERMS_MAX 10000
+#define PRECISION 1e-14
+#define TINY	  1e-300
+#define HALVINGS  60 /* of the search for a bound */
+
+/* The continued fraction by Lentz's method. */
+static double beta_fraction(double a, double b, double x)
+{
+	double c = 1, d = 1 - (a + b) * x / (a + 1), ret;
+
+	d = 1 / (fabs(d) < TINY ? TINY : d);
+	ret = d;
+	for (int m = 1; m < TERMS_MAX; m++) {
+		double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+		double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+		double step = 1;
+
+		for (int i = 0; i < 2; i++) {
+			double term = i ? odd : even;
+
+			d = 1 + term * d;
+			c = 1 + term / c;
+			d = 1 / (fabs(d) < TINY ? TINY : d);
+			c = fabs(c) < TINY ? TINY : c;
+			step *= c * d;
+		}
+		ret *= step;
+		if (fabs(step - 1) < PRECISION)
+			break;
+	}
+	return ret;
+}
+
+double beta_part(double a, double b, double x)
+{
+	double front;
+
+	if (x <= 0 || x >= 1)
+		return x > 0;
+	front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+	if (x < (a + 1) / (a + b + 2))
+		return front * beta_fraction(a, b, x) / a;
+	return 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+/* Probability of k or more. */
+static double at_least(double k, double n, double share)
+{
+	return k <= 0 ? 1 : beta_part(k, n - k + 1, share);
+}
+
+double binomial_p(double k, double n, double share)
+{
+	double more = at_least(k, n, share), less = k >= n ? 1 : 1 - at_least(k + 1, n, share);
+	double p = 2 * (more < less ? more : less);
+
+	return p < 1 ? p : 1;
+}
+
+/* The share at which `tail` is 2.5 %. */
+static double search(double k, double n, bool upper)
+{
+	double low = 0, high = 1;
+
+	for (int i = 0; i < HALVINGS; i++) {
+		double share = (low + high) / 2;
+		double tail = upper ? 1 - at_least(k + 1, n, share) : at_least(k, n, share);
+
+		if ((tail < 0.025) == upper)
+			high = share;
+		else
+			low = share;
+	}
+	return (low + high) / 2;
+}
+
+void binomial_bounds(double k, double n, double *ret_low, double *ret_high)
+{
+	*ret_low = k <= 0 ? 0 : search(k, n, false);
+	*ret_high = k >= n ? 1 : search(k, n, true);
+}
+
+double student_p(double t, double freedom)
+{
+	return beta_part(freedom / 2, 0.5, freedom / (freedom + t * t));
+}
+
+static int by_p(const void *a, const void *b)
+{
+	const struct p_value *x = a, *y = b;
+
+	return (x->p > y->p) - (x->p < y->p);
+}
+
+void adjust_p(struct p_value *list, size_t cnt)
+{
+	double least = 1;
+
+	if (cnt)
+		qsort(list, cnt, sizeof(*list), by_p);
+	for (size_t i = cnt; i-- > 0;) {
+		double p = list[i].p * (double)cnt / (double)(i + 1);
+
+		least = p < least ? p : least;
+		list[i].p = least;
+	}
+}
