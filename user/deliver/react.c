@@ -183,7 +183,7 @@ bool react__is_finishing(const struct react *r)
 
 /* --- answers, which are not trusted: the process is one of the user's */
 
-static void skip(struct react *r, uint64_t cnt, const char *why)
+static void count_skipped(struct react *r, uint64_t cnt, const char *why)
 {
 	r->counts.skipped += cnt;
 	if (r->skip_reported || !cnt)
@@ -200,7 +200,7 @@ static void on_end(struct react *r)
 	log__warn("the process that runs commands ended: no further command is run; to run them "
 		  "again, end this run and start it again");
 	r->skip_reported = true;
-	skip(r, r->waiting, "");
+	count_skipped(r, r->waiting, "");
 	r->waiting = 0;
 	r->waiting_bytes = 0;
 }
@@ -218,7 +218,7 @@ static void on_answer(struct react *r, const struct react_answer *answer)
 	r->counts.failed += answer->outcome == REACT_FAILED;
 	r->counts.timed_out += answer->outcome == REACT_TIMED_OUT;
 	if (answer->outcome == REACT_NOT_RUN)
-		skip(r, 1, "it could not be started; is there memory and a /bin/sh?");
+		count_skipped(r, 1, "it could not be started; is there memory and a /bin/sh?");
 }
 
 static void take_answers(struct react *r)
@@ -316,7 +316,7 @@ static const char *send_job(struct react *r, enum reaction reaction)
 	return NULL;
 }
 
-static void put(struct react *r, enum reaction reaction, const Jankbpf__Record *record)
+static void react_to(struct react *r, enum reaction reaction, const Jankbpf__Record *record)
 {
 	const char *why;
 
@@ -329,7 +329,7 @@ static void put(struct react *r, enum reaction reaction, const Jankbpf__Record *
 	else
 		why = send_job(r, reaction);
 	if (why)
-		skip(r, 1, why);
+		count_skipped(r, 1, why);
 }
 
 void react__record(struct react *r, const Jankbpf__Record *record)
@@ -344,7 +344,7 @@ void react__record(struct react *r, const Jankbpf__Record *record)
 	strbuf__reset(&r->bytes);
 	for (int i = 0; i < REACTION_CNT; i++)
 		if (applies(r, i, record))
-			put(r, i, record);
+			react_to(r, i, record);
 }
 
 bool react__finish(struct react *r, struct react_counts *ret)
@@ -362,9 +362,9 @@ bool react__finish(struct react *r, struct react_counts *ret)
 		take_answers(r);
 	}
 	r->finishing = false;
-	skip(r, r->waiting,
-	     "the run ended before its turn; --react-timeout is how long the end "
-	     "waits");
+	count_skipped(r, r->waiting,
+		      "the run ended before its turn; --react-timeout is how long the end "
+		      "waits");
 	*ret = r->counts;
 	return true;
 }
