@@ -19,7 +19,7 @@
 #include "export/sink.h"
 #include "files/bucket.h"
 
-#define OWN_MAX 64 /* commands that were started last */
+#define OWN_MAX 256 /* commands that were started last, and their processes */
 
 /* A token a command, in parts of 60: the rate is a number a minute. */
 #define TOKEN 60u
@@ -37,7 +37,7 @@ struct react {
 	uint64_t sizes[REACT_WAITING_MAX]; /* of the waiting records: a ring */
 	unsigned waiting, first;
 	uint64_t waiting_bytes;
-	pid_t own[OWN_MAX]; /* a ring */
+	pid_t own[OWN_MAX]; /* a ring: with -a their own blocks would start them again and again */
 	unsigned own_next;
 	struct react_counts counts;
 	bool ended; /* the process, by itself */
@@ -259,13 +259,22 @@ static bool applies(const struct react *r, enum reaction reaction, const Jankbpf
 	return reaction == REACTION_BLOCK || record->block->occurrence == 1;
 }
 
-/* With -a a command's own blocks would start it again and again. */
 static bool is_own(const struct react *r, pid_t pid)
 {
 	for (unsigned i = 0; i < OWN_MAX; i++)
-		if (r->own[i] && (r->own[i] == pid || r->own[i] == getsid(pid)))
+		if (pid > 0 && r->own[i] == pid)
 			return true;
 	return false;
+}
+
+/* Its session is that of a command, while it lives. */
+void react__saw(struct react *r, pid_t pid)
+{
+	if (!r || r->ended)
+		return;
+	take_answers(r);
+	if (!is_own(r, pid) && is_own(r, getsid(pid)))
+		r->own[r->own_next++ % OWN_MAX] = pid;
 }
 
 static bool has_token(struct react *r)

@@ -74,6 +74,9 @@ void output__on_exit(struct output *out, uint32_t pid);		      /* the process en
  * Sets the summary's counts of blocks and hangs to the reported ones and writes it. Returns as
  * above.
  */
+/* A process was seen, or replaced its program. */
+void output__saw(struct output *out, uint32_t pid);
+
 /* Counts what happened between blocks to the process that makes names. */
 void output__count_restarts(struct output *out);
 
