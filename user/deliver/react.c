@@ -19,6 +19,8 @@
 #include "export/sink.h"
 #include "files/bucket.h"
 
+#define ANSWERS_MAX (4 * REACT_WAITING_MAX) /* that are read at once; honest ones are fewer */
+
 #define OWN_MAX 256 /* commands that were started last, and their processes */
 
 /* A token a command, in parts of 60: the rate is a number a minute. */
@@ -225,9 +227,10 @@ static void take_answers(struct react *r)
 {
 	struct react_answer answer;
 	const struct iovec part = { &answer, sizeof(answer) };
+	ssize_t n = 0;
 	int fd = -1;
 
-	for (ssize_t n = 0; !r->ended && n >= 0;) {
+	for (int i = 0; i < ANSWERS_MAX && !r->ended && n >= 0; i++) {
 		n = socket__receive_fd(r->sock, &part, 1, &fd);
 		if (fd >= 0)
 			close(fd);
