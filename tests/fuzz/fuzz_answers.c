@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Answers of hostile processes of ours, as the tracer reads them: of jankbpf-deliver
- * (user/deliver/message.c), jankbpf-fetch (downloader.c), jankbpf-name and jankbpf-sites
- * (user/name/client*.c). Valid answers are built, then damaged; they are in the socket before the
- * request. Whatever arrives: results are in their ranges, texts end, no descriptor stays open, and
- * memory and work are in proportion to the answer.
+ * (user/deliver/message.c), jankbpf-fetch (downloader.c), jankbpf-react (react.c), jankbpf-name and
+ * jankbpf-sites (user/name/client*.c). Valid answers are built, then damaged; they are in the
+ * socket before the request. Whatever arrives: results are in their ranges, texts end, no
+ * descriptor stays open, and memory and work are in proportion to the answer.
  */
 #include "deliver/downloader.c"
+#include "deliver/react.c"
 
 #include <sys/mman.h>
 #include <xxhash.h>
@@ -31,14 +32,15 @@ enum kind {
 	KIND_RESULTS,
 	KIND_JOURNAL,
 	KIND_FETCH,
+	KIND_REACT,
 	KIND_WIRE,
 	KIND_NAME,
 	KIND_ELF,
 	KIND_CNT
 };
 
-static const char *const kinds[] = { "greetings", "results", "journals",	"downloads",
-				     "texts",	  "names",   "files for probes" };
+static const char *const kinds[] = { "greetings", "results", "journals", "downloads",
+				     "commands",  "texts",   "names",	 "files for probes" };
 
 static struct {
 	struct fuzz fuzz;
@@ -358,6 +360,55 @@ static bool one_download(void)
 	close(ends[0]);
 	close(ends[1]);
 	return res >= 0;
+}
+
+/* --- jankbpf-react */
+
+/* More answers than requests, or of the wrong kind; with descriptors. */
+static bool one_reaction(void)
+{
+	struct fuzz *f = &trial.fuzz;
+	Jankbpf__Block block = JANKBPF__BLOCK__INIT;
+	Jankbpf__Record record = JANKBPF__RECORD__INIT;
+	struct react r = { .wanted = { true, true, true }, .skip_reported = true };
+	unsigned sent = (unsigned)fuzz__below(f, 40);
+	struct react_counts counts;
+	int ends[2];
+
+	fuzz__socketpair(SOCK_SEQPACKET, ends);
+	fcntl(ends[1], F_SETFL, O_RDWR | O_NONBLOCK);
+	r.sock = ends[1];
+	r.waiting = (unsigned)fuzz__below(f, REACT_WAITING_MAX + 1);
+	r.first = (unsigned)fuzz__below(f, REACT_WAITING_MAX);
+	for (unsigned i = 0; i < sent; i++) {
+		struct react_answer answer = {
+			.event = (uint32_t)lie(REACT_STARTED + fuzz__below(f, 2)),
+			.outcome = (uint32_t)lie(fuzz__below(f, REACT_OUTCOME_CNT)),
+			.pid = (int32_t)lie(77),
+		};
+
+		if (fuzz__chance(f, 32))
+			send_files(ends[0], &answer, sizeof(answer));
+		else
+			fuzz__send(ends[0], &answer,
+				   fuzz__chance(f, 64) ? fuzz__below(f, sizeof(answer)) + 1
+						       : sizeof(answer),
+				   NULL, 0);
+	}
+	record.type_case = JANKBPF__RECORD__TYPE_BLOCK;
+	record.block = &block;
+	block.pid = 77;
+	react__record(&r, &record);
+	if (!r.ended)
+		shutdown(ends[0], SHUT_WR);
+	react__finish(&r, &counts);
+	if (r.waiting > REACT_WAITING_MAX || counts.failed + counts.timed_out > counts.run ||
+	    counts.run + counts.skipped > REACT_WAITING_MAX + 2)
+		breaks("more commands than were asked for");
+	strbuf__free(&r.bytes);
+	close(ends[0]);
+	close(ends[1]);
+	return counts.run;
 }
 
 /* --- jankbpf-name */
@@ -836,7 +887,7 @@ static bool one_elf(void)
 /* --- rounds */
 
 static bool (*const rounds[KIND_CNT])(void) = { one_greeting, one_result, one_journal, one_download,
-						one_wire,     one_name,	  one_elf };
+						one_reaction, one_wire,	  one_name,    one_elf };
 
 static size_t one_round(void)
 {

@@ -40,7 +40,7 @@ refused "unknown option '--thresold'; did you mean '--threshold'? See jankbpf --
 refused "unknown option '--zzq'; see jankbpf replay --help" replay --zzq 5 f
 refused "'frobnicate' is no command" frobnicate
 refused "'repaly' is no command of jankbpf; did you mean 'replay'?" repaly x
-refused "--format 'jsn': give text, json, proto, folded, pprof, perfetto, speedscope, md or html; did you mean 'json'?" --format jsn -p 1
+refused "--format 'jsn': give text, json or proto; did you mean 'json'?" --format jsn -p 1
 refused "--loop 'rediss': did you mean 'redis'? There are epoll, " loops -l rediss
 refused "--pid '0' is out of range" -p 0
 refused "--pid '-1' is out of range" -p -1

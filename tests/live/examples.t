@@ -33,7 +33,8 @@ def prepare(folder, pid):
     os.symlink(os.path.abspath(JANKBPF), f"{folder}/bin/jankbpf")
     script(f"{folder}/bin/pgrep", f"echo {pid}\n")
     output(JANKBPF, "-q", "-t", "25ms", "-n", "3", "--journal", f"{folder}/run.jnl", "-p", str(pid))
-    output(JANKBPF, "replay", "-q", "-o", f"{folder}/blocks", f"{folder}/run.jnl")
+    for directory in ("blocks", "before", "after"):
+        output(JANKBPF, "replay", "-q", "-o", f"{folder}/{directory}", f"{folder}/run.jnl")
     with open(f"{folder}/blocks.jsonl", "w", encoding="utf-8") as file:
         file.write(output(JANKBPF, "replay", "--json", f"{folder}/run.jnl"))
 

@@ -150,6 +150,37 @@ def test_root_file_of_user():
        "sudo: it cannot write where only root may; its first line of output says why", result)
 
 
+def test_file_capabilities():
+    """A user whose jankbpf has capabilities of its file: its commands have none."""
+    where = folder("filecaps", USER)
+    if not shutil.which("setcap") or not shutil.which("setpriv"):
+        bad.skip("file capabilities", "no setcap or setpriv")
+        return
+    program, traced = bad.scratch("jankbpf"), bad.scratch("simjank")
+    shutil.copy(bad.JANK, program)
+    shutil.copy(bad.SIMJANK, traced)
+    caps = "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_sys_admin,cap_syslog,cap_sys_nice,cap_ipc_lock,cap_kill,cap_setuid,cap_setgid"
+    if subprocess.run(["setcap", f"{caps}+ep", program], check=False, capture_output=True).returncode:
+        bad.skip("file capabilities", "setcap is refused here")
+        return
+    result = bad.trace("--json", "-t", "10ms", "--on-block", f"cp /proc/self/status {where}/status", "--", traced, "--quiet", "--scenario",
+                       "sleep:30ms", "--gap", "5ms", "--short-rate", "0", "--count", "1", jank=program, cwd="/",
+                       prefix=("setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups"))
+    status = dict(line.split(":\t", 1) for line in lines_of(f"{where}/status"))
+    ok(status and status["Uid"].split() == [str(USER)] * 4 and not any(int(status[key], 16) for key in ("CapInh", "CapPrm", "CapEff", "CapAmb")),
+       "file capabilities: the command is the user, without any", f"{status} {result}")
+
+
+def test_unseen():
+    """-a: jankbpf-react is neither traced nor reported as not watched."""
+    tracer = bad.Tracer("--json", "-t", "25ms", "-a", "-u", USER, "-d", "3s", "--on-block", "true", env=AS_SUDO)
+    pid = process_of(tracer)
+    result = tracer.finish()
+    summary = result.summary()
+    found = [entry for entry in summary["not_watched"] + summary["loops"] if entry.get("pid") == pid]
+    ok(pid and result.status == 0 and not found, "-a: jankbpf-react is neither traced nor missed", f"{found} {result}")
+
+
 def test_no_socket():
     done = subprocess.run([bad.JANK, "--react"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=10, check=False)
     ok(done.returncode == 2 and "only a trace starts this process" in done.stderr, "a user cannot start jankbpf-react", done)
@@ -366,6 +397,8 @@ test_hang()
 test_new()
 test_user()
 test_root_file_of_user()
+test_file_capabilities()
+test_unseen()
 test_no_socket()
 test_hostile()
 test_failures()

@@ -41,6 +41,8 @@ static const char *const readable[] = {
 	"syscall",
 	"turns",
 	"build_id",
+	"app_build_id",
+	"network",
 	"language",
 	"reason",
 	"waits_in",

@@ -150,6 +150,29 @@ static void test_hangs(void)
 	report__free(report);
 }
 
+/* A field with tag 0, as in a damaged file: the record can be packed, but not read again. */
+static void test_damaged_hang(void)
+{
+	struct report_out out = { .fd = -1 };
+	struct report *report = report__new(&counting, &out);
+	struct hangs *hangs = hangs__new();
+	uint8_t nine = 9;
+	ProtobufCMessageUnknownField field = { .tag = 0, .wire_type = 0, .len = 1, .data = &nine };
+	Jankbpf__Record record = JANKBPF__RECORD__INIT;
+	Jankbpf__Block hang = JANKBPF__BLOCK__INIT;
+
+	hang.id = (char *)"x";
+	hang.base.n_unknown_fields = 1;
+	hang.base.unknown_fields = &field;
+	record.type_case = JANKBPF__RECORD__TYPE_HANG;
+	record.hang = &hang;
+	is_int(hangs__record(hangs, report, &record), 0, "a damaged hang is held");
+	is_int(hangs__finish(hangs, report), 0, "the report can be finished");
+	is_uint(report->cut_cnt, 1, "and counts what it lacks");
+	hangs__free(hangs);
+	report__free(report);
+}
+
 static void test_held_hang_is_freed(void)
 {
 	struct report_out out = { .fd = -1 };
@@ -213,6 +236,7 @@ int main(void)
 	test_contradictions();
 	test_hangs();
 	test_held_hang_is_freed();
+	test_damaged_hang();
 	test_intern();
 	test_full();
 	return tap__done();

@@ -19,7 +19,9 @@
 #include "export/sink.h"
 #include "files/bucket.h"
 
-#define OWN_MAX 64 /* commands that were started last */
+#define ANSWERS_MAX (4 * REACT_WAITING_MAX) /* that are read at once; honest ones are fewer */
+
+#define OWN_MAX 256 /* commands that were started last, and their processes */
 
 /* A token a command, in parts of 60: the rate is a number a minute. */
 #define TOKEN 60u
@@ -37,7 +39,7 @@ struct react {
 	uint64_t sizes[REACT_WAITING_MAX]; /* of the waiting records: a ring */
 	unsigned waiting, first;
 	uint64_t waiting_bytes;
-	pid_t own[OWN_MAX]; /* a ring */
+	pid_t own[OWN_MAX]; /* a ring: with -a their own blocks would start them again and again */
 	unsigned own_next;
 	struct react_counts counts;
 	bool ended; /* the process, by itself */
@@ -183,7 +185,7 @@ bool react__is_finishing(const struct react *r)
 
 /* --- answers, which are not trusted: the process is one of the user's */
 
-static void skip(struct react *r, uint64_t cnt, const char *why)
+static void count_skipped(struct react *r, uint64_t cnt, const char *why)
 {
 	r->counts.skipped += cnt;
 	if (r->skip_reported || !cnt)
@@ -200,7 +202,7 @@ static void on_end(struct react *r)
 	log__warn("the process that runs commands ended: no further command is run; to run them "
 		  "again, end this run and start it again");
 	r->skip_reported = true;
-	skip(r, r->waiting, "");
+	count_skipped(r, r->waiting, "");
 	r->waiting = 0;
 	r->waiting_bytes = 0;
 }
@@ -218,16 +220,17 @@ static void on_answer(struct react *r, const struct react_answer *answer)
 	r->counts.failed += answer->outcome == REACT_FAILED;
 	r->counts.timed_out += answer->outcome == REACT_TIMED_OUT;
 	if (answer->outcome == REACT_NOT_RUN)
-		skip(r, 1, "it could not be started; is there memory and a /bin/sh?");
+		count_skipped(r, 1, "it could not be started; is there memory and a /bin/sh?");
 }
 
 static void take_answers(struct react *r)
 {
 	struct react_answer answer;
 	const struct iovec part = { &answer, sizeof(answer) };
+	ssize_t n = 0;
 	int fd = -1;
 
-	for (ssize_t n = 0; !r->ended && n >= 0;) {
+	for (int i = 0; i < ANSWERS_MAX && !r->ended && n >= 0; i++) {
 		n = socket__receive_fd(r->sock, &part, 1, &fd);
 		if (fd >= 0)
 			close(fd);
@@ -259,13 +262,22 @@ static bool applies(const struct react *r, enum reaction reaction, const Jankbpf
 	return reaction == REACTION_BLOCK || record->block->occurrence == 1;
 }
 
-/* With -a a command's own blocks would start it again and again. */
 static bool is_own(const struct react *r, pid_t pid)
 {
 	for (unsigned i = 0; i < OWN_MAX; i++)
-		if (r->own[i] && (r->own[i] == pid || r->own[i] == getsid(pid)))
+		if (pid > 0 && r->own[i] == pid)
 			return true;
 	return false;
+}
+
+/* Its session is that of a command, while it lives. */
+void react__saw(struct react *r, pid_t pid)
+{
+	if (!r || r->ended)
+		return;
+	take_answers(r);
+	if (!is_own(r, pid) && is_own(r, getsid(pid)))
+		r->own[r->own_next++ % OWN_MAX] = pid;
 }
 
 static bool has_token(struct react *r)
@@ -316,7 +328,7 @@ static const char *send_job(struct react *r, enum reaction reaction)
 	return NULL;
 }
 
-static void put(struct react *r, enum reaction reaction, const Jankbpf__Record *record)
+static void react_to(struct react *r, enum reaction reaction, const Jankbpf__Record *record)
 {
 	const char *why;
 
@@ -329,7 +341,7 @@ static void put(struct react *r, enum reaction reaction, const Jankbpf__Record *
 	else
 		why = send_job(r, reaction);
 	if (why)
-		skip(r, 1, why);
+		count_skipped(r, 1, why);
 }
 
 void react__record(struct react *r, const Jankbpf__Record *record)
@@ -344,7 +356,7 @@ void react__record(struct react *r, const Jankbpf__Record *record)
 	strbuf__reset(&r->bytes);
 	for (int i = 0; i < REACTION_CNT; i++)
 		if (applies(r, i, record))
-			put(r, i, record);
+			react_to(r, i, record);
 }
 
 bool react__finish(struct react *r, struct react_counts *ret)
@@ -362,9 +374,9 @@ bool react__finish(struct react *r, struct react_counts *ret)
 		take_answers(r);
 	}
 	r->finishing = false;
-	skip(r, r->waiting,
-	     "the run ended before its turn; --react-timeout is how long the end "
-	     "waits");
+	count_skipped(r, r->waiting,
+		      "the run ended before its turn; --react-timeout is how long the end "
+		      "waits");
 	*ret = r->counts;
 	return true;
 }

@@ -45,6 +45,12 @@ int react__start(const struct options *opts, struct react **ret, struct err *err
 /* Ends the process, and the command that still runs. Accepts NULL. */
 void react__free(struct react *react);
 
+/*
+ * A process was seen. If it belongs to a command, its blocks run none. The thread of react__record.
+ * Accepts NULL.
+ */
+void react__saw(struct react *react, pid_t pid);
+
 /* Runs the commands for this record, later. One thread. Never waits. Accepts NULL. */
 void react__record(struct react *react, const Jankbpf__Record *record);
 

@@ -70,6 +70,14 @@ static void on_tick(int sig)
 
 /* --- start of a command */
 
+static int answer(enum react_event event, enum react_outcome outcome, pid_t pid)
+{
+	struct react_answer answer = { event, outcome, pid, 0 };
+	const struct iovec part = { &answer, sizeof(answer) };
+
+	return socket__send_fd(REACT_SOCKET_FD, &part, 1, -1);
+}
+
 static void restore_signals(void)
 {
 	sigset_t none;
@@ -80,13 +88,17 @@ static void restore_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* In the child, with a session of its own: no terminal, and a group to kill. */
+/*
+ * In the child, with a session of its own: no terminal, and a group to kill. The tracer knows of the
+ * command before it can cause a block.
+ */
 static void exec_command(const char *command, int input, int output, char **env)
 {
 	char *const argv[] = { "sh", "-c", (char *)(uintptr_t)command, NULL };
 
 	setsid();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	answer(REACT_STARTED, REACT_OK, getpid());
 	restore_signals();
 	if (dup2(input, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
 	    dup2(output, STDERR_FILENO) < 0)
@@ -212,14 +224,6 @@ static void report(struct runner *runner, const struct running *run, enum react_
 
 /* --- requests */
 
-static int answer(enum react_event event, enum react_outcome outcome, pid_t pid)
-{
-	struct react_answer answer = { event, outcome, pid, 0 };
-	const struct iovec part = { &answer, sizeof(answer) };
-
-	return socket__send_fd(REACT_SOCKET_FD, &part, 1, -1);
-}
-
 /* NULL: out of memory. */
 static Jankbpf__Record *read_record(int fd)
 {
@@ -250,14 +254,13 @@ static int run_one(struct runner *runner, enum reaction reaction, int fd)
 		return answer(REACT_DONE, REACT_NOT_RUN, 0);
 	group = run.pid;
 	run.end_ns = clock__mono_ns() + runner->shared->timeout_ns;
-	res = answer(REACT_STARTED, REACT_OK, run.pid);
 	set_tick(TICK_US);
 	outcome = wait_for(runner, &run);
 	set_tick(0);
 	group = 0;
 	close(run.output);
 	report(runner, &run, outcome);
-	return res ? res : answer(REACT_DONE, outcome, 0);
+	return answer(REACT_DONE, outcome, 0);
 }
 
 static int serve(struct runner *runner)

@@ -88,8 +88,8 @@ const struct command_row command_rows[] = {
 		  "may be empty; only records of --interval can be chosen by time. With --interval "
 		  "the variation between intervals is taken into account. -v prints every "
 		  "comparison.",
-	  .example = "jankbpf diff blocks@..2h blocks@2h..",
-	  .example_is = "the last two hours of the directory blocks with what was before",
+	  .example = "jankbpf diff before after",
+	  .example_is = "what changed from the directory before to the directory after",
 	  .operand = OPERAND_FILES },
 	{ CMD_DOCTOR,
 	  "doctor",

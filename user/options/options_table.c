@@ -329,6 +329,8 @@ const struct option_row option_rows[] = {
 	  .help = "do as if the kernel lacked this (repeatable; names: doctor)" },
 };
 
+_Static_assert(sizeof(option_rows) / sizeof(*option_rows) <= 64, "struct parse: a bit for each");
+
 const size_t option_row_cnt = sizeof(option_rows) / sizeof(*option_rows);
 
 _Static_assert(sizeof(option_rows) / sizeof(*option_rows) <= OPTION_ROWS_MAX, "given: too small");

@@ -497,6 +497,11 @@ void output__left_out(struct output *out, const struct block *block)
 		losses__add(out->losses, LOSS_JOURNAL, 1);
 }
 
+void output__saw(struct output *out, uint32_t pid)
+{
+	react__saw(out->react, (pid_t)pid);
+}
+
 void output__on_exit(struct output *out, uint32_t pid)
 {
 	if (out->answers)

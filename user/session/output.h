@@ -73,6 +73,9 @@ void output__on_exit(struct output *out, uint32_t pid);		      /* the process en
 /* Counts what happened between blocks to the process that makes names. */
 void output__count_restarts(struct output *out);
 
+/* A process was seen, or replaced its program. */
+void output__saw(struct output *out, uint32_t pid);
+
 /* Sets the counts of blocks to those reported since the last interval, and writes it. As above. */
 int output__interval(struct output *out, struct interval *interval);
 

@@ -362,6 +362,7 @@ static void report_leases(struct sink_thread *sink)
 
 static void on_process(struct sink_thread *sink, struct item *item)
 {
+	output__saw(sink->parts->output, item->pid);
 	sink_parts__on_program(sink->parts, item->data);
 	report_leases(sink);
 	identity__free(item->data);
