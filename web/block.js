@@ -13,12 +13,16 @@ import { select, sortedBlocks } from "./state.js";
 import { stackTexts } from "./stacks.js";
 import { timeline } from "./timeline.js";
 
+// What serve adds: functions that make a node for a block.
+export const blockActions = [];
+
 function crumbs(block, fault) {
   const blocks = fault ? sortedBlocks(fault) : [];
   const at = blocks.findIndex((one) => one.id === block.id);
   return el("nav.crumbs", button("← Fault", () => select(block.sig, null), "Esc"),
     at >= 0 ? el("span.dim", `block ${count(at + 1)} of ${count(blocks.length)}, by delay`) : null,
     el("span.space"),
+    blockActions.map((make) => make(block)),
     copyButton("Copy text", () => blockText(block)),
     copyButton("Copy JSON", () => blockJson(block)),
     copyButton("Copy link", () => location.href));

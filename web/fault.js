@@ -62,10 +62,14 @@ function blockList(fault) {
   return list;
 }
 
+// What serve adds: functions that make a node for a fault.
+export const faultActions = [];
+
 export function faultPage(fault) {
   const { worst } = fault;
   const weights = sumWeights(fault.blocks);
   return [
+    faultActions.length ? el("nav.crumbs", el("span.space"), faultActions.map((make) => make(fault))) : null,
     el("div.title", kindMark(worst), el("h2", worst.say || "The cause is not known.")),
     whoChips(worst),
     el("div.figures-row", figure("total", duration(fault.total)), figure("blocks", count(fault.blocks.length)),
