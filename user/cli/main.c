@@ -32,6 +32,8 @@ static int run(const struct options *opts, struct err *err)
 		return cmd_symbolize__run(opts, err);
 	case CMD_REPORT:
 		return cmd_report__run(opts, err);
+	case CMD_SERVE:
+		return cmd_serve__run(opts, err);
 	case CMD_DOCTOR:
 		return cmd_doctor__run(opts);
 	case CMD_SCHEMA:
