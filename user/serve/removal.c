@@ -17,7 +17,7 @@
 #define COPY_PART	 (1u << 20)
 #define LOGS_PART	 16	    /* logs between looks at the clock */
 #define LOG_HEAD_MAX	 (64 << 10) /* bytes of a log; the line is before the stacks */
-#define SAME_MS_MAX	 10000
+#define MISSING_MAX	 16 /* names of logs that are gone already, before the search ends */
 #define ID_LINE		 "\nx-id = "
 
 void removal__init(struct removal *removal, struct record_index *index, uint64_t seq, bool all)
@@ -179,7 +179,7 @@ static int copy_part(struct removal *r, const struct indexed_file *file)
 static uint64_t compact(struct indexed_file *file)
 {
 	uint64_t gone = 0;
-	size_t kept = 0, cnt = file->cnt;
+	size_t kept = 0, unread = 0, cnt = file->cnt;
 
 	for (size_t i = 0; i < cnt; i++) {
 		struct indexed_record at = file->records[i];
@@ -190,8 +190,11 @@ static uint64_t compact(struct indexed_file *file)
 		}
 		at.offset -= gone;
 		file->records[kept++] = at;
+		if (at.kind == KIND_UNREAD)
+			unread = kept;
 	}
-	file->cnt = file->unread_cnt = kept;
+	file->cnt = kept;
+	file->unread_cnt = unread;
 	file->scanned -= gone;
 	return cnt - kept;
 }
@@ -296,13 +299,16 @@ static bool log_has_id(int dirfd, const char *name, uint64_t id)
 static void remove_log(struct removal *r, const struct removed_log *log)
 {
 	struct strbuf name = STRBUF_INIT;
+	unsigned missing = 0;
 	uint64_t size;
 
-	for (unsigned i = 0; i < SAME_MS_MAX; i++) {
+	for (unsigned i = 0; !name.failed && missing < MISSING_MAX; i++) {
 		strbuf__reset(&name);
 		blockcanary__add_name(&name, log->end_ns, i);
-		if (name.failed || !own_file__size(r->index->dirfd, strbuf__str(&name), &size))
-			break;
+		if (!own_file__size(r->index->dirfd, strbuf__str(&name), &size)) {
+			missing++;
+			continue;
+		}
 		if (!log_has_id(r->index->dirfd, strbuf__str(&name), log->id))
 			continue;
 		r->log_removed_cnt += !unlinkat(r->index->dirfd, strbuf__str(&name), 0);
