@@ -262,7 +262,7 @@ const struct option_row option_rows[] = {
 	  .more = "RFC 3339, a local time as in '2026-05-04 10:20:30', or 10m or 2h for so long "
 		  "ago." },
 	{ SECTION_OTHER, KEY_LISTEN, "listen", "ADDRESS", "127.0.0.1:7390", SERVE, option__set_text,
-	  AT(listen), .help = "serve: where the page is; a loopback address or a Unix socket",
+	  AT(listen), .help = "serve: a loopback address, or unix:PATH",
 	  .more = "127.0.0.1:PORT, [::1]:PORT (port 0: a free one) or unix:PATH." },
 	{ SECTION_OTHER, 'v', "verbose", NULL, NULL, ALWAYS, option__set_verbosity, AT(verbosity),
 	  .value = 1, .help = "say more; twice: everything" },
