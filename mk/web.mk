@@ -26,8 +26,8 @@ lint-web: $(ESLINT)
 	$(Q)cp web/eslint.config.mjs $(OUT)/web/
 	$(Q)$(ESLINT) -c $(OUT)/web/eslint.config.mjs web
 
-check-web: lint-web program #:tests the HTML report: eslint (by npm), and a headless Chromium (make deps-web)
-	$(Q)$(call RUN_TESTS,tests/web/page.t)
+check-web: lint-web program #:tests the pages of report and serve: eslint (by npm), and a headless Chromium (make deps-web)
+	$(Q)$(call RUN_TESTS,tests/web/page.t tests/web/serve.t)
 
 screenshots: program tools #:sources docs/images, of a traced simjank and redis (as root)
 	$(Q)$(PYTHON) tests/web/screenshots.py docs/images

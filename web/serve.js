@@ -2,6 +2,7 @@
 // The page of `jankbpf serve`: reads the newest records, and follows the server's state.
 
 import { forget, forgetAll, read, report } from "./data.js";
+import { byId } from "./dom.js";
 import { listText } from "./list.js";
 import { pageTitle, startPage } from "./page.js";
 import { getLines, listenToServer, post } from "./serve_api.js";
@@ -11,16 +12,17 @@ import { startActions } from "./serve_actions.js";
 import { currentBlock, filter, onChange, readAddress, state } from "./state.js";
 
 const FAR = 2000; // records behind: the newest are read anew
+const REFRESH_MS = 500; // between two changes of the list by new blocks
 
 // first, next: numbers of the first record here, and of the first that the server had not yet.
-const known = { info: null, lost: false, version: 0, first: 0, next: 0, busy: false, again: false };
+const known = { info: null, lost: false, version: 0, first: 0, next: 0, busy: false, again: false, waiting: false, refreshed: 0 };
 
 function showInfo() {
   const { info } = known;
   pageTitle.prefix = info && info.unread ? `(${info.unread}) ` : "";
   pageTitle.text = info ? `jankbpf ${info.dir}` : "jankbpf serve";
   document.title = document.title.replace(/^(\(\d+\) )?/, pageTitle.prefix);
-  showBar(info, known.lost, server);
+  showBar(info, known.lost);
 }
 
 async function loadNewest() {
@@ -44,12 +46,23 @@ async function loadOlder() {
   });
 }
 
+// A trace may find many blocks a second.
+function refreshSoon() {
+  if (known.waiting) return;
+  known.waiting = true;
+  setTimeout(() => {
+    known.waiting = false;
+    known.refreshed = Date.now();
+    filter({}, true);
+  }, Math.max(0, known.refreshed + REFRESH_MS - Date.now()));
+}
+
 async function loadNewer() {
   read(await getLines(`?after=${known.next - 1}`));
   const [, end] = report.part;
   const some = end > known.next;
   known.next = Math.max(end, known.next);
-  filter({}, true);
+  refreshSoon();
   return some;
 }
 
@@ -112,6 +125,7 @@ async function change(path, after) {
 }
 
 const server = {
+  info: () => known.info,
   hasZip: () => Boolean(known.info && known.info.zip),
   mute: (sig, on) => attempt(async () => {
     await post(`/mute?sig=${encodeURIComponent(sig)}&on=${on ? 1 : 0}`);
@@ -146,7 +160,8 @@ async function start() {
   state.view = "newest";
   listText.empty = "No block was recorded yet. This page shows the first one as soon as a trace writes it here.";
   document.title = "jankbpf serve";
-  startBar();
+  byId("data").remove(); // of a report
+  startBar(server);
   startNewest();
   startActions(server);
   showInfo();

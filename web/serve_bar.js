@@ -9,15 +9,18 @@ import { filter, state } from "./state.js";
 const bar = el("nav.serve-bar");
 const troubles = el("div.troubles");
 
-function viewButton(view, label) {
-  const ret = button(label, () => {
-    filter({ view });
-    bar.update();
-  });
-  ret.dataset.view = view;
-  ret.classList.toggle("on", state.view === view);
-  ret.setAttribute("aria-pressed", String(state.view === view));
-  return ret;
+// Made once, and only changed later: a click must not be lost when the state changes.
+const parts = {
+  newest: el("button.plain", "Newest"), faults: el("button.plain", "Faults"), unread: el("b.unread-count"),
+  readAll: el("button.plain", "Mark all read"), muted: el("button.plain"), dot: el("i.live-dot"), word: el("span"),
+  removeAll: el("button.plain", "Delete all…"),
+};
+
+function markView() {
+  for (const view of ["newest", "faults"]) {
+    parts[view].classList.toggle("on", state.view === view);
+    parts[view].setAttribute("aria-pressed", String(state.view === view));
+  }
 }
 
 function muteRow([sig, blocks], server) {
@@ -30,11 +33,10 @@ function muteRow([sig, blocks], server) {
 function showMuted(info, server) {
   const dialog = byId("keys");
   dialog.replaceChildren(el("h2", "Muted faults"), el("p.dim", "Their blocks are kept and counted, but not shown."),
-    info.muted.map((mute) => muteRow(mute, server)),
+    ...info.muted.map((mute) => muteRow(mute, server)),
     el("div.dialog-buttons", button(state.showMuted ? "Hide them in the list" : "Show them in the list", () => {
       filter({ showMuted: !state.showMuted });
       dialog.close();
-      bar.update();
     }), button("Close", () => dialog.close())));
   dialog.showModal();
 }
@@ -63,26 +65,47 @@ export function say(error) {
   troubles.append(text);
 }
 
-// Shows the state of the server. info: as /events has it, or null.
-export function showBar(info, lost, server) {
-  const [word, kind] = activity(info, lost);
-  const dot = el("i.live-dot");
-  if (kind) dot.classList.add(kind);
-  bar.update = () => showBar(info, lost, server);
-  bar.replaceChildren(...[
-    el("span.segments", viewButton("newest", "Newest"), viewButton("faults", "Faults")),
-    info && info.unread ? el("b.unread-count", `${count(info.unread)} unread`) : el("span.dim", "all read"),
-    info && info.unread ? button("Mark all read", () => server.readAll()) : null,
-    info && info.muted.length ? button(`${plural(info.muted.length, "fault")} muted (${plural(info.hidden, "block")})`,
-      () => showMuted(info, server)) : null,
-    el("span.space"),
-    el("span.activity", dot, word),
-    info && info.blocks && !info.readonly ? button("Delete all…", () => askDeleteAll(info.blocks, server)) : null,
-  ].filter(Boolean));
-  for (const old of troubles.querySelectorAll(".of-state")) old.remove();
-  if (info) troubles.prepend(...troubleTexts(info).map((text) => el("p.lost.of-state", text)));
+function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+  node.hidden = !text;
 }
 
-export function startBar() {
+// Shows the state of the server. info: as /events has it, or null.
+export function showBar(info, lost) {
+  const [word, kind] = activity(info, lost);
+  const unread = info ? info.unread : 0;
+  setText(parts.unread, info ? (unread ? `${count(unread)} unread` : "all read") : "");
+  parts.unread.classList.toggle("none", !unread);
+  parts.readAll.hidden = !unread;
+  setText(parts.muted, info && info.muted.length ? `${plural(info.muted.length, "fault")} muted (${plural(info.hidden, "block")})` : "");
+  parts.dot.className = kind ? `live-dot ${kind}` : "live-dot";
+  setText(parts.word, word);
+  parts.removeAll.hidden = !info || !info.blocks || Boolean(info.readonly);
+  showTroubles(info ? troubleTexts(info) : []);
+}
+
+function showTroubles(texts) {
+  const shown = [...troubles.querySelectorAll(".of-state")];
+  if (shown.map((node) => node.textContent).join("\n") === texts.join("\n")) return;
+  for (const node of shown) node.remove();
+  troubles.prepend(...texts.map((text) => el("p.lost.of-state", text)));
+}
+
+// server: as for startActions, and info() and readAll().
+export function startBar(server) {
+  for (const view of ["newest", "faults"]) {
+    parts[view].dataset.view = view;
+    parts[view].addEventListener("click", () => {
+      filter({ view });
+      markView();
+    });
+  }
+  parts.readAll.addEventListener("click", () => server.readAll());
+  parts.muted.addEventListener("click", () => showMuted(server.info(), server));
+  parts.removeAll.addEventListener("click", () => askDeleteAll(server.info().blocks, server));
+  for (const node of Object.values(parts)) if (node.tagName === "BUTTON") node.type = "button";
+  bar.append(el("span.segments", parts.newest, parts.faults), parts.unread, parts.readAll, parts.muted, el("span.space"),
+    el("span.activity", parts.dot, parts.word), parts.removeAll);
+  markView();
   byId("map").before(bar, troubles);
 }

@@ -30,6 +30,18 @@ function row(block) {
   return ret;
 }
 
+// Rows stay the same nodes, so that a click is not lost when the list grows.
+const nodes = new WeakMap();
+
+function rowOf(block) {
+  const muted = state.muted.has(block.sig);
+  const known = nodes.get(block);
+  if (known && known.muted === muted) return known.node;
+  const node = row(block);
+  nodes.set(block, { node, muted });
+  return node;
+}
+
 // Days stand between the rows.
 function rowsOf(blocks) {
   const ret = [];
@@ -38,9 +50,24 @@ function rowsOf(blocks) {
     const date = day(block.real, zoneOf(block.start));
     if (date && date !== last) ret.push(el("p.day", date));
     last = date || last;
-    ret.push(row(block));
+    ret.push(rowOf(block));
   }
   return ret;
+}
+
+function sameDay(a, b) {
+  return a && a.className === "day" && b.className === "day" && a.textContent === b.textContent;
+}
+
+// Makes the list's children these; those that it has already are not touched.
+function replaceRows(list, wanted) {
+  const kept = new Set(wanted);
+  for (const node of [...list.children]) if (!kept.has(node) && node.className !== "day") node.remove();
+  wanted.forEach((node, i) => {
+    const there = list.children[i] || null;
+    if (there !== node && !sameDay(there, node)) list.insertBefore(node, there);
+  });
+  while (list.children.length > wanted.length) list.lastChild.remove();
 }
 
 function more() {
@@ -66,16 +93,13 @@ function mark() {
 }
 
 function show() {
-  const list = byId("faults");
-  const at = list.scrollTop;
   const parts = rowsOf(state.newest.slice(0, newest.shown));
   if (!parts.length)
     parts.push(el("p.empty", report.blocks.length ? "Nothing to show: all blocks are muted, or not found by the search. Esc clears the search."
       : listText.empty));
   const moreButton = more();
   if (moreButton) parts.push(el("p.empty", moreButton));
-  list.replaceChildren(...parts);
-  list.scrollTop = at;
+  replaceRows(byId("faults"), parts);
 }
 
 // older: how many records the server has besides; load() brings some of them.
