@@ -22,7 +22,6 @@ function crumbs(block, fault) {
   return el("nav.crumbs", button("← Fault", () => select(block.sig, null), "Esc"),
     at >= 0 ? el("span.dim", `block ${count(at + 1)} of ${count(blocks.length)}, by delay`) : null,
     el("span.space"),
-    blockActions.map((make) => make(block)),
     copyButton("Copy text", () => blockText(block)),
     copyButton("Copy JSON", () => blockJson(block)),
     copyButton("Copy link", () => location.href));
@@ -51,6 +50,7 @@ export function blockPage(block, fault) {
       block.hang ? "so far, not ended. " : "", block.say || "The cause is not known.")),
     when(block),
     whoChips(block),
+    blockActions.length ? el("p.actions", blockActions.map((make) => make(block))) : null,
     section("Where the time went", null, stateBar(block.time, block.delay), stateLegend(block.time, block.delay), causes(block)),
     section("Timeline", "each lane is a thread · click a part for its stack · drag to zoom", timeline(block),
       block.more ? el("p.dim", `${plural(block.more, "shorter span")} off the CPU are not drawn; grey is time on the CPU, or theirs.`) : null),

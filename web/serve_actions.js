@@ -17,8 +17,10 @@ export function confirmFirst(title, text, label, action) {
     action();
   });
   yes.classList.add("danger");
-  dialog.replaceChildren(el("h2", title), el("p", text), el("div.dialog-buttons", yes, button("Cancel", () => dialog.close())));
+  const no = button("Cancel", () => dialog.close());
+  dialog.replaceChildren(el("h2", title), el("p", text), el("div.dialog-buttons", yes, no));
   dialog.showModal();
+  no.focus();
 }
 
 function shareLink(block, as, label, title) {
@@ -38,7 +40,7 @@ function shareLinks(block, hasZip) {
 
 function muteButton(sig, server) {
   const isMuted = state.muted.has(sig);
-  return sig ? button(isMuted ? "Unmute" : "Mute", () => server.mute(sig, !isMuted),
+  return sig ? button(isMuted ? "Unmute fault" : "Mute fault", () => server.mute(sig, !isMuted),
     isMuted ? "Show blocks of this fault again (m)" : "Hide blocks of this fault, also later ones (m)") : null;
 }
 
@@ -55,8 +57,9 @@ export function askDeleteAll(blocks, server) {
 // server: { mute(sig, on), remove(block), removeAll(), hasZip() }
 export function startActions(server) {
   blockActions.push(
-    (block) => el("span.actions", shareLinks(block, server.hasZip()), muteButton(block.sig, server),
-      button("Delete", () => askDelete(block, server), "Delete the record and its log (d)")));
+    (block) => el("span.actions", el("span.dim", "Share"), shareLinks(block, server.hasZip())),
+    (block) => muteButton(block.sig, server),
+    (block) => button("Delete", () => askDelete(block, server), "Delete the record and its log (d)"));
   faultActions.push((fault) => muteButton(fault.sig, server));
   addKey("d", "serve: delete the block", () => {
     if (currentBlock()) askDelete(currentBlock(), server);
