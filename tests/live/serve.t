@@ -260,6 +260,32 @@ class Check:
             sock.close()
         self.tap.check(until(lambda: serve.ask("/")[0] == 200), "afterwards it answers")
 
+    # --- a client that never ends its request
+
+    def dribble(self):
+        """Bytes come often enough for any limit between two of them. Returns what waits for the end."""
+        serve = Serve([JANKBPF], self.dir)
+        sock = socket.create_connection((serve.host, serve.port), timeout=0.2)
+        sock.sendall(b"GET / HTTP/1.1\r\nX: ")
+        sent = []
+
+        def is_ended():
+            try:
+                sock.sendall(b"a")
+                sent.append(1)
+                return not sock.recv(1)
+            except socket.timeout:
+                return False
+            except OSError:
+                return True
+
+        def finish():
+            self.tap.check(until(is_ended, 60), "a request that never ends is ended by the server", len(sent))
+            sock.close()
+            serve.stop()
+
+        return finish
+
     # --- where and who
 
     def refused(self):
@@ -331,10 +357,12 @@ class Check:
     def run(self):
         self.live()
         self.rotation()
+        finish = self.dribble()
         self.hostile()
         self.refused()
         self.user()
         self.sockets()
+        finish()
         self.tap.end()
 
 

@@ -18,7 +18,7 @@ static const struct {
 	{ "HEX", COMPLETE_NOTHING },	   { "HZ", COMPLETE_NOTHING },
 	{ "N", COMPLETE_NOTHING },	   { "NAME", COMPLETE_NOTHING },
 	{ "SIZE", COMPLETE_NOTHING },	   { "TEXT", COMPLETE_NOTHING },
-	{ "TIME", COMPLETE_NOTHING },
+	{ "TIME", COMPLETE_NOTHING },	   { "ADDRESS", COMPLETE_NOTHING },
 };
 
 /* "WORD|WORD" in lower case */

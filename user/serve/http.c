@@ -180,7 +180,7 @@ static enum MHD_Result answer_removed(struct server *server, struct MHD_Connecti
 	if (result == -ENOENT)
 		return answer__error(connection, MHD_HTTP_NOT_FOUND,
 				     "there is no such block any more");
-	snprintf(text, sizeof(text), "nothing was deleted: %s%s", strerror(-result),
+	snprintf(text, sizeof(text), "the deletion failed: %s%s", strerror(-result),
 		 result == -EBUSY    ? ": another process keeps the records locked: try again"
 		 : result == -ENOSPC ? ": what stays is copied first: free some space"
 				     : "");
