@@ -107,7 +107,7 @@ class Check:
         _, _, log = serve.ask(f"/share?seq={seq}&as=log")
         # The trace writes a log after its record.
         self.tap.check(until(lambda: log in [open(path, "rb").read() for path in glob.glob(self.dir + "/looper-*.log")]),
-                       "as its log, the same as in the directory", log[:300])
+                       "as its log, the same as in the directory", *self.log_difference(log))
         status, _, zipped = serve.ask(f"/share?seq={seq}&as=zip")
         if status == 501:
             self.tap.skip("a zip of both", "no libarchive")
@@ -117,6 +117,16 @@ class Check:
             self.tap.check(archive.testzip() is None and parts == [body, log], "and as a zip of both", archive.namelist())
         self.tap.check(serve.ask(f"/share?seq={seq}&as=exe")[0] == 400 and serve.ask("/share?seq=999999&as=json")[0] == 404,
                        "anything else is refused")
+
+    def log_difference(self, log):
+        """Lines of the log of the same block that differ."""
+        line = next((one for one in log.split(b"\r\n") if one.startswith(b"x-id = ")), b"?")
+        for path in glob.glob(self.dir + "/looper-*.log"):
+            with open(path, "rb") as file:
+                text = file.read()
+            if line in text:
+                return [pair for pair in zip(log.split(b"\r\n"), text.split(b"\r\n")) if pair[0] != pair[1]][:5]
+        return ["no log of", line]
 
     def mute(self, serve, events):
         sig = find_records(self.dir)[-1]["cause"]["signature"]

@@ -259,6 +259,43 @@ static void test_locked(void)
 	record_index__free(&index);
 }
 
+/* The sink looks at a directory that others have changed, and deletes its own temporary files. */
+static void test_retention(void)
+{
+	struct record_index index;
+	struct removal removal;
+	struct sink *sink;
+	int res = 0;
+
+	new_dir("retention");
+	sink = open_sink(RECORD_JSON, 1 << 30);
+	append(sink, 0, 0, false);
+	append(sink, 1, 0, false);
+	index = open_index();
+	removal__init(&removal, &index, 1, false);
+	while (removal.tmp < 0)
+		res = removal__work(&removal, 0);
+	append(sink, 2, 0, false);
+	is_int(res, 0, "a sink that looks at the directory during a removal");
+	is_int(finish(&removal), 1, "does not disturb it");
+	refresh(&index);
+	is_int(count(&index, KIND_BLOCK), 2, "all others are left");
+	check_places(&index, "retention");
+	sink->ops->free(sink);
+
+	run(&out,
+	    "cd '%s'; sleep 0 & wait $!; touch .serve-$!.tmp .serve-$$.tmp .serve-x.tmp .other; for "
+	    "i in .s* .o*; do echo $i; done | wc -l",
+	    dir);
+	run(&out, "cd '%s'; ls -A | grep '^[.]serve'", dir);
+	for (char *name = strtok(out.data, "\n"); name; name = strtok(NULL, "\n"))
+		removal__clean(index.dirfd, name);
+	removal__clean(index.dirfd, ".other");
+	run(&out, "cd '%s'; ls -A | grep -c '^[.]'", dir);
+	is_str(strbuf__str(&out), "2\n", "files of killed servers are deleted, and nothing else");
+	record_index__free(&index);
+}
+
 #define WRITTEN 400
 
 static void write_blocks(void *unused)
@@ -398,6 +435,7 @@ int main(void)
 	test_one(RECORD_PROTO);
 	test_rotated();
 	test_locked();
+	test_retention();
 	test_damaged();
 	test_gone();
 	test_full_disk();

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ void removal__init(struct removal *removal, struct record_index *index, uint64_t
 
 static void tmp_name(char *name, size_t size)
 {
-	snprintf(name, size, RETAIN_TMP_PREFIX "%d" RETAIN_TMP_SUFFIX, (int)getpid());
+	snprintf(name, size, REMOVAL_TMP_PREFIX "%d" REMOVAL_TMP_SUFFIX, (int)getpid());
 }
 
 static void drop_tmp(struct removal *r)
@@ -49,6 +50,19 @@ void removal__free(struct removal *r)
 		for (size_t n = 0; n < r->index->files[i].cnt; n++)
 			r->index->files[i].records[n].doomed = false;
 	free(r->logs);
+}
+
+void removal__clean(int dirfd, const char *name)
+{
+	size_t prefix = strlen(REMOVAL_TMP_PREFIX);
+	pid_t pid;
+	char *end;
+
+	if (strncmp(name, REMOVAL_TMP_PREFIX, prefix))
+		return;
+	pid = (pid_t)strtol(name + prefix, &end, 10);
+	if (pid > 0 && !strcmp(end, REMOVAL_TMP_SUFFIX) && kill(pid, 0) && errno == ESRCH)
+		unlinkat(dirfd, name, 0);
 }
 
 /* --- which records */
@@ -199,6 +213,15 @@ static uint64_t compact(struct indexed_file *file)
 	return cnt - kept;
 }
 
+/* Another process may have taken the name for its own file. */
+static bool is_named(const struct removal *r, const char *name, const struct stat *st)
+{
+	struct stat named;
+
+	return !fstatat(r->index->dirfd, name, &named, AT_SYMLINK_NOFOLLOW) &&
+	       named.st_dev == st->st_dev && named.st_ino == st->st_ino;
+}
+
 static int copy_rest(struct removal *r, const struct indexed_file *file)
 {
 	struct stat st;
@@ -221,6 +244,8 @@ static int exchange(struct removal *r, int i)
 	tmp_name(name, sizeof(name));
 	if (!res && fstat(r->tmp, &st))
 		res = -errno;
+	if (!res && !is_named(r, name, &st))
+		res = -EBUSY;
 	if (!res && renameat(r->index->dirfd, name, r->index->dirfd, record_index__name(i)))
 		res = -errno;
 	if (res)

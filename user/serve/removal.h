@@ -10,6 +10,13 @@
 
 #include "serve/record_index.h"
 
+/*
+ * The new file, with our process's number in its name. Not one of the sink's temporary files, which a
+ * trace deletes when it finds them under the lock.
+ */
+#define REMOVAL_TMP_PREFIX ".serve-"
+#define REMOVAL_TMP_SUFFIX ".tmp"
+
 struct removed_log {
 	uint64_t id, end_ns;
 };
@@ -34,6 +41,9 @@ struct removal {
 void removal__init(struct removal *removal, struct record_index *index, uint64_t seq, bool all);
 /* Removes the temporary file. What is still marked in the index is not hidden any more. */
 void removal__free(struct removal *removal);
+
+/* Deletes a new file of a process that was killed. Other names are left alone. */
+void removal__clean(int dirfd, const char *name);
 
 /*
  * Works for about budget_ns. 1: done; 0: call again; -errno: -ENOENT: there is no such block;

@@ -65,7 +65,10 @@ static bool is_ours(const char *name)
 	return name[0] == '.' || !strcmp(name, MARKS_NAME) || blockcanary__is_name(name);
 }
 
-/* An empty directory waits for its first block; one of other files is a mistake. */
+/*
+ * An empty directory waits for its first block; one of other files is a mistake. Deletes what a
+ * killed server left.
+ */
 static int check_content(const char *path, int dirfd, struct err *err)
 {
 	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -79,6 +82,7 @@ static int check_content(const char *path, int dirfd, struct err *err)
 		return err__set(err, errno, "'%s': %s", path, strerror(errno));
 	}
 	while ((entry = readdir(dir))) {
+		removal__clean(dirfd, entry->d_name);
 		ours |= is_ours(entry->d_name) && entry->d_name[0] != '.';
 		others |= !is_ours(entry->d_name);
 	}
