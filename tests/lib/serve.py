@@ -26,6 +26,7 @@ class Serve:
     """Runs the server on a directory. command: what comes before and the program itself."""
 
     def __init__(self, command, folder, *options, listen="127.0.0.1:0", **how):
+        self.ended = None
         self.process = subprocess.Popen([*command, "serve", "--listen", listen, *options, folder], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True, **how)
         self.url = self.process.stdout.readline().strip()
@@ -75,7 +76,9 @@ class Serve:
             return next(int(line.split()[1]) for line in file if line.startswith(field))
 
     def stop(self):
-        """(exit status, stderr)."""
+        """(exit status, stderr); the same again in a second call."""
+        if self.ended:
+            return self.ended
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
@@ -83,7 +86,8 @@ class Serve:
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
-        return self.process.returncode, err
+        self.ended = (self.process.returncode, err)
+        return self.ended
 
 
 class Events:

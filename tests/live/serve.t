@@ -193,7 +193,7 @@ class Check:
         if done.returncode:
             self.tap.skip("without inotify", "no compiler")
             return
-        serve = Serve([JANKBPF], self.dir, env={**os.environ, "LD_PRELOAD": library})
+        serve = Serve([JANKBPF], self.dir, env={**os.environ, "LD_PRELOAD": library, "ASAN_OPTIONS": "verify_asan_link_order=0"})
         events = Events(serve)
         with open(self.dir + "/blocks.jsonl", encoding="utf-8") as file:
             line = file.readline()

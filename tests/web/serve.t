@@ -229,6 +229,8 @@ class Check:
             self.empty()
             self.many()
         finally:
+            if self.serve:
+                self.serve.stop()
             self.browser.close()
             shutil.rmtree(self.folder, ignore_errors=True)
         self.tap.end()

@@ -143,9 +143,8 @@ static uint64_t end_of(struct record_index *index, uint64_t from)
 static bool choose(struct data *d, struct MHD_Connection *connection)
 {
 	struct record_index *index = &d->server->index;
-	const char *before =
-		mhd.lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "before");
-	const char *after = mhd.lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "after");
+	const char *before = request__argument(connection, "before");
+	const char *after = request__argument(connection, "after");
 	uint64_t seq;
 
 	if (after) {

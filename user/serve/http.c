@@ -4,7 +4,6 @@
 
 #ifdef HAVE_MICROHTTPD
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,21 +83,12 @@ static enum MHD_Result refuse(struct MHD_Connection *connection)
 	return answer__text(connection, MHD_HTTP_FORBIDDEN, "text/html; charset=utf-8", no_token);
 }
 
-/* What a change did, as JSON. */
-static enum MHD_Result answer_done(const struct server *server, struct MHD_Connection *connection)
-{
-	char text[96];
-
-	snprintf(text, sizeof(text), "{\"version\":%" PRIu64 "}\n", server->index.version);
-	return answer__text(connection, MHD_HTTP_OK, "application/json", text);
-}
-
-static const char *argument(struct MHD_Connection *connection, const char *key)
+const char *request__argument(struct MHD_Connection *connection, const char *key)
 {
 	return mhd.lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, key);
 }
 
-static const char *header(struct MHD_Connection *connection, const char *key)
+const char *request__header(struct MHD_Connection *connection, const char *key)
 {
 	return mhd.lookup_connection_value(connection, MHD_HEADER_KIND, key);
 }
@@ -129,106 +119,7 @@ static enum MHD_Result answer_page(struct server *server, struct MHD_Connection 
 			     "text/html; charset=utf-8");
 }
 
-/* --- changes */
-
-static enum MHD_Result answer_read(struct server *server, struct MHD_Connection *connection)
-{
-	const struct indexed_record *at;
-	uint64_t seq;
-	int file, res = 0;
-
-	if (request__number(argument(connection, "upto"), &seq)) {
-		res = server__read_all(server, seq);
-	} else if (request__number(argument(connection, "seq"), &seq)) {
-		at = record_index__get(&server->index, seq, &file);
-		if (!at || !at->id)
-			return answer__error(connection, MHD_HTTP_NOT_FOUND,
-					     "there is no such block any more");
-		res = marks__set_read(&server->marks, at->id);
-	} else {
-		return answer__error(connection, MHD_HTTP_BAD_REQUEST,
-				     "give seq=SEQ or upto=SEQ, a number");
-	}
-	server->stale = true;
-	return res ? MHD_NO : answer_done(server, connection);
-}
-
-static enum MHD_Result answer_mute(struct server *server, struct MHD_Connection *connection)
-{
-	const char *sig = argument(connection, "sig"), *on = argument(connection, "on");
-	int res = -EINVAL;
-
-	if (sig && on && (!strcmp(on, "0") || !strcmp(on, "1")))
-		res = marks__mute(&server->marks, sig, *on == '1');
-	if (res == -EINVAL)
-		return answer__error(connection, MHD_HTTP_BAD_REQUEST,
-				     "give sig=HEX, a signature, and on=0 or on=1");
-	if (res == -ENOSPC)
-		return answer__error(connection, MHD_HTTP_CONFLICT,
-				     "too many faults are muted: show some again first");
-	server->stale = true;
-	return res ? MHD_NO : answer_done(server, connection);
-}
-
-static enum MHD_Result answer_removed(struct server *server, struct MHD_Connection *connection,
-				      int result)
-{
-	char text[200];
-
-	if (!result)
-		return answer_done(server, connection);
-	if (result == -ENOENT)
-		return answer__error(connection, MHD_HTTP_NOT_FOUND,
-				     "there is no such block any more");
-	snprintf(text, sizeof(text), "the deletion failed: %s%s", strerror(-result),
-		 result == -EBUSY    ? ": another process keeps the records locked: try again"
-		 : result == -ENOSPC ? ": what stays is copied first: free some space"
-				     : "");
-	return answer__error(connection, MHD_HTTP_CONFLICT, text);
-}
-
 /* --- one request */
-
-/* Of a connection's present request, from its headers to its end. */
-struct request {
-	struct MHD_Connection *connection;
-	bool asked;   /* it was looked at */
-	bool removed; /* the removal that it waited for has ended */
-};
-
-static enum MHD_Result start_removal(struct server *server, struct request *request)
-{
-	struct MHD_Connection *connection = request->connection;
-	uint64_t seq;
-	bool all = request__number(argument(connection, "upto"), &seq);
-
-	if (!all && !request__number(argument(connection, "seq"), &seq))
-		return answer__error(connection, MHD_HTTP_BAD_REQUEST,
-				     "give seq=SEQ or upto=SEQ, a number");
-	if (server->removal)
-		return answer__error(connection, MHD_HTTP_CONFLICT,
-				     "another deletion is under way: try again when it is done");
-	server->removal = malloc(sizeof(*server->removal));
-	if (!server->removal)
-		return MHD_NO;
-	removal__init(server->removal, &server->index, seq, all);
-	server->remover = request;
-	server->stale = true;
-	mhd.suspend_connection(connection);
-	return MHD_YES;
-}
-
-void server__removed(struct server *server, int result)
-{
-	struct request *request = server->remover;
-
-	server->remover = NULL;
-	if (!request)
-		return;
-	server->removal_result = result;
-	request->removed = true;
-	mhd.resume_connection(request->connection);
-}
 
 static bool is_allowed(const struct server *server, struct MHD_Connection *connection)
 {
@@ -238,31 +129,9 @@ static bool is_allowed(const struct server *server, struct MHD_Connection *conne
 
 static bool has_body(struct MHD_Connection *connection)
 {
-	const char *length = header(connection, "Content-Length");
+	const char *length = request__header(connection, "Content-Length");
 
-	return header(connection, "Transfer-Encoding") || (length && strcmp(length, "0"));
-}
-
-static enum MHD_Result change(struct server *server, struct request *request, const char *path)
-{
-	struct MHD_Connection *connection = request->connection;
-	const struct request_source source = {
-		header(connection, "Host"),
-		header(connection, "Origin"),
-		header(connection, "Sec-Fetch-Site"),
-		header(connection, "X-Jankbpf"),
-	};
-
-	if (!request__may_change(&source))
-		return answer__error(connection, MHD_HTTP_FORBIDDEN,
-				     "only the page of this server may change something");
-	if (!strcmp(path, "/read"))
-		return answer_read(server, connection);
-	if (!strcmp(path, "/mute"))
-		return answer_mute(server, connection);
-	if (!strcmp(path, "/delete"))
-		return start_removal(server, request);
-	return answer__error(connection, MHD_HTTP_NOT_FOUND, "there is nothing at this address");
+	return request__header(connection, "Transfer-Encoding") || (length && strcmp(length, "0"));
 }
 
 static enum MHD_Result get(struct server *server, struct MHD_Connection *connection,
@@ -354,12 +223,12 @@ static enum MHD_Result answer(struct server *server, struct request *request, co
 	bool changes = !strcmp(method, "POST");
 	const char *token;
 
-	if (!request__is_own_host(header(connection, "Host")))
+	if (!request__is_own_host(request__header(connection, "Host")))
 		return answer__error(connection, MHD_HTTP_FORBIDDEN,
 				     "this server answers only to 127.0.0.1, [::1] and localhost");
 	if (!changes && strcmp(method, "GET"))
 		return answer__error(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET and POST only");
-	token = changes || strcmp(path, "/") ? NULL : argument(connection, "token");
+	token = changes || strcmp(path, "/") ? NULL : request__argument(connection, "token");
 	if (token && token__is(server->token, token)) {
 		welcome(connection);
 		return redirect(server, connection);
@@ -367,7 +236,7 @@ static enum MHD_Result answer(struct server *server, struct request *request, co
 	if (token || !is_allowed(server, connection))
 		return refuse(connection);
 	welcome(connection);
-	return changes ? change(server, request, path) : get(server, connection, path);
+	return changes ? answer__change(server, request, path) : get(server, connection, path);
 }
 
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *path,
@@ -389,8 +258,9 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 					    : MHD_YES;
 	}
 	if (request->asked)
-		return request->removed ? answer_removed(server, connection, server->removal_result)
-					: MHD_NO;
+		return request->removed
+			       ? answer__removed(server, connection, server->removal_result)
+			       : MHD_NO;
 	request->asked = true;
 	return answer(server, request, path, method);
 }

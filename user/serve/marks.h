@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which blocks were read, and which signatures are muted: kept in the file serve.marks of the
- * directory, a line for each: "read HASH" (record_index__hash of the block's id), "muted SIGNATURE".
- * Other lines are ignored. One thread.
+ * directory, a line for each: "read HASH" (record_index__hash of the block's id), or
+ * "muted SIGNATURE". Other lines are ignored. One thread.
  */
 #ifndef JANK_SERVE_MARKS_H
 #define JANK_SERVE_MARKS_H

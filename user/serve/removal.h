@@ -2,8 +2,8 @@
 /*
  * Deletes records from the files of the directory, and the logs of their blocks. What stays is
  * copied to a new file, which takes the old one's name under the lock of the records: a trace that
- * appends meanwhile waits for the lock, and goes on in the new file. Done in parts, one removal at a
- * time. One thread.
+ * appends meanwhile waits for the lock, and goes on in the new file. Done in parts, one removal at
+ * a time. One thread.
  */
 #ifndef JANK_SERVE_REMOVAL_H
 #define JANK_SERVE_REMOVAL_H
@@ -11,8 +11,8 @@
 #include "serve/record_index.h"
 
 /*
- * The new file, with our process's number in its name. Not one of the sink's temporary files, which a
- * trace deletes when it finds them under the lock.
+ * The new file, with our process's number in its name. Not one of the sink's temporary files,
+ * which a trace deletes when it finds them under the lock.
  */
 #define REMOVAL_TMP_PREFIX ".serve-"
 #define REMOVAL_TMP_SUFFIX ".tmp"

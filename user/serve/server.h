@@ -3,8 +3,8 @@
  * Internals of the HTTP server: the state that all requests share, and the answers. One thread. The
  * page asks for:
  *   GET /              the page; with ?token= a redirection that sets the cookie
- *   GET /data          lines of data (export/report/html.h) of the newest records; ?before=SEQ older
- *                      ones, ?after=SEQ newer ones
+ *   GET /data          lines of data (export/report/html.h) of the newest records; ?before=SEQ
+ *                      older ones, ?after=SEQ newer ones
  *   GET /events        the state as server-sent events, whenever it changes
  *   GET /share         ?seq=SEQ&as=json|log|zip: a block as a file
  *   POST /read         ?seq=SEQ, or ?upto=SEQ: marks as read
@@ -64,12 +64,9 @@ int server__start(struct server *server, int fd, struct err *err);
 void server__stop(struct server *server);
 /* Ends connections that have not asked for anything in time. */
 void server__check_connections(struct server *server);
-/* Answers the request that waits for the removal. */
-void server__removed(struct server *server, int result);
-
 /*
- * Queues a response with the headers of all answers, and destroys it. type: the media type. NULL:
- * out of memory.
+ * Queues a response with the headers of all answers, and destroys it. NULL: out of memory, which
+ * ends the connection. type: the media type.
  */
 enum MHD_Result answer__queue(struct MHD_Connection *connection, unsigned status,
 			      struct MHD_Response *response, const char *type);
@@ -77,6 +74,28 @@ enum MHD_Result answer__queue(struct MHD_Connection *connection, unsigned status
 enum MHD_Result answer__text(struct MHD_Connection *connection, unsigned status, const char *type,
 			     const char *text);
 enum MHD_Result answer__error(struct MHD_Connection *connection, unsigned status, const char *text);
+
+/* NULL: there is none. */
+const char *request__argument(struct MHD_Connection *connection, const char *key);
+const char *request__header(struct MHD_Connection *connection, const char *key);
+
+/* Of a connection's present request, from its headers to its end. */
+struct request {
+	struct MHD_Connection *connection;
+	bool asked;   /* it was looked at */
+	bool removed; /* the removal that it waited for has ended */
+};
+
+/* --- changes.c */
+
+/* Answers a POST, once it is known who asks. */
+enum MHD_Result answer__change(struct server *server, struct request *request, const char *path);
+/* Answers a request whose removal has ended, with 0 or -errno. */
+enum MHD_Result answer__removed(struct server *server, struct MHD_Connection *connection,
+				int result);
+
+/* Wakes the request that waits for the removal. */
+void server__removed(struct server *server, int result);
 
 /* --- data.c, share.c, events.c: the answers to one path */
 

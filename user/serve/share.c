@@ -91,8 +91,8 @@ static enum MHD_Result queue_as(struct MHD_Connection *connection, const struct 
 
 enum MHD_Result answer__share(struct server *server, struct MHD_Connection *connection)
 {
-	const char *as = mhd.lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "as");
-	const char *number = mhd.lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "seq");
+	const char *as = request__argument(connection, "as");
+	const char *number = request__argument(connection, "seq");
 	struct strbuf raw = STRBUF_INIT;
 	struct indexed_record *at = NULL;
 	Jankbpf__Record *record = NULL;
