@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-# web/: the page of `jankbpf report --format html`. web/bundle.py makes one file of its parts, as two C string literals: what
-# comes before the data and what comes after.
+# web/: the pages of `jankbpf report --format html` and `jankbpf serve`. web/bundle.py makes one file of the parts of each, as
+# C string literals.
 
 WEB_SRC  := $(filter-out %.mjs,$(wildcard web/*))
-PAGE_INC := $(OUT)/report_head.inc $(OUT)/report_tail.inc
+PAGE_INC := $(OUT)/report_head.inc $(OUT)/report_tail.inc $(OUT)/serve_page.inc $(OUT)/serve_policy.inc
 
 $(PAGE_INC) &: $(WEB_SRC)
 	@mkdir -p $(@D)
 	$(call msg,GEN,$@)
 	$(Q)$(PYTHON) web/bundle.py $(PAGE_INC)
 
-$(VARIANT)/user/export/report/html.o: $(PAGE_INC)
+$(VARIANT)/user/export/report/html.o $(VARIANT)/user/serve/http.o: $(PAGE_INC)
 
 # --- the page's own tests: not part of `make check`, which needs neither npm nor a browser
 
@@ -26,8 +26,8 @@ lint-web: $(ESLINT)
 	$(Q)cp web/eslint.config.mjs $(OUT)/web/
 	$(Q)$(ESLINT) -c $(OUT)/web/eslint.config.mjs web
 
-check-web: lint-web program #:tests the HTML report: eslint (by npm), and a headless Chromium (make deps-web)
-	$(Q)$(call RUN_TESTS,tests/web/page.t)
+check-web: lint-web program #:tests the pages of report and serve: eslint (by npm), and a headless Chromium (make deps-web)
+	$(Q)$(call RUN_TESTS,tests/web/page.t tests/web/serve.t)
 
 screenshots: program tools #:sources docs/images, of a traced simjank and redis (as root)
 	$(Q)$(PYTHON) tests/web/screenshots.py docs/images

@@ -13,6 +13,9 @@ import { select, sortedBlocks } from "./state.js";
 import { stackTexts } from "./stacks.js";
 import { timeline } from "./timeline.js";
 
+// What serve adds: functions that make a node for a block.
+export const blockActions = [];
+
 function crumbs(block, fault) {
   const blocks = fault ? sortedBlocks(fault) : [];
   const at = blocks.findIndex((one) => one.id === block.id);
@@ -47,6 +50,7 @@ export function blockPage(block, fault) {
       block.hang ? "so far, not ended. " : "", block.say || "The cause is not known.")),
     when(block),
     whoChips(block),
+    blockActions.length ? el("p.actions", blockActions.map((make) => make(block))) : null,
     section("Where the time went", null, stateBar(block.time, block.delay), stateLegend(block.time, block.delay), causes(block)),
     section("Timeline", "each lane is a thread · click a part for its stack · drag to zoom", timeline(block),
       block.more ? el("p.dim", `${plural(block.more, "shorter span")} off the CPU are not drawn; grey is time on the CPU, or theirs.`) : null),

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Makes the page of the HTML report from the parts in web/: `bundle.py HEAD.inc TAIL.inc` writes what comes before
-the data and what comes after, as C string literals.
+"""Makes the pages from the parts in web/, as C string literals: `bundle.py HEAD.inc TAIL.inc SERVE.inc POLICY.inc` writes
+what of the HTML report comes before the data and what comes after; the page of `jankbpf serve`; and its policy, for a header.
 
 The JavaScript files are ES modules, so that tools see their names. Here they become one script, each a function that
 returns its exports; exported names must differ between files. The policy in the page has the hashes of script and
-style; nothing else runs, and nothing can be loaded."""
+style; nothing else runs, and nothing can be loaded, but by serve's page from its own server."""
 import base64
 import hashlib
 import os
@@ -13,9 +13,10 @@ import re
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# In the order of use; main.js starts the page.
+# In the order of use; the last of a page starts it.
 MODULES = ("format", "dom", "data", "state", "copy", "list", "heatmap", "tip", "bar", "stacks", "flame", "timeline",
-           "facts", "fault", "block", "keys", "main")
+           "facts", "fault", "block", "keys", "page")
+SERVE_MODULES = ("serve_api", "serve_newest", "serve_actions", "serve_bar", "serve")
 DATA = "@DATA@"
 
 
@@ -37,8 +38,8 @@ def module(text):
     return f"const {exports} = (() => {{\n{text}return {exports};\n}})();\n"
 
 
-def script():
-    parts = [module(without_license(read(name + ".js"))) for name in MODULES]
+def script(modules):
+    parts = [module(without_license(read(name + ".js"))) for name in modules]
     ret = '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
     assert "</script" not in ret and "<!--" not in ret
     return ret
@@ -48,11 +49,15 @@ def digest(text):
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def page():
-    code, style = script(), without_license(read("report.css"))
-    values = {"STYLE": style, "SCRIPT": code, "STYLE_HASH": digest(style), "SCRIPT_HASH": digest(code)}
-    return re.sub("@(STYLE|SCRIPT|STYLE_HASH|SCRIPT_HASH)@", lambda found: values[found[1]],
-                  read("report.html"))
+def policy(code, style, more):
+    return (f"default-src 'none'; style-src 'sha256-{digest(style)}'; script-src 'sha256-{digest(code)}'; {more}"
+            "base-uri 'none'; form-action 'none'")
+
+
+def page(modules, style, more, title):
+    code = script(modules)
+    values = {"STYLE": style, "SCRIPT": code, "POLICY": policy(code, style, more), "TITLE": title}
+    return re.sub("@(STYLE|SCRIPT|POLICY|TITLE)@", lambda found: values[found[1]], read("report.html")), values["POLICY"]
 
 
 def literal(text):
@@ -62,10 +67,15 @@ def literal(text):
 
 
 def main():
-    head, tail = page().split(DATA + "\n")
-    for path, text in zip(sys.argv[1:], (head, tail)):
+    style = without_license(read("report.css"))
+    report, _ = page((*MODULES, "main"), style, "", "jankbpf report")
+    head, tail = report.split(DATA + "\n")
+    serve, header = page((*MODULES, *SERVE_MODULES), style + without_license(read("serve.css")), "connect-src 'self'; ",
+                         "jankbpf serve")
+    texts = (head, tail, serve.replace(DATA + "\n", ""), header + "; frame-ancestors 'none'")
+    for path, text in zip(sys.argv[1:], texts):
         with open(path, "w", encoding="utf-8") as file:
-            file.write(literal(text))
+            file.write(literal(text) if "\n" in text else f'"{text}"\n')
 
 
 main()

@@ -62,12 +62,16 @@ function blockList(fault) {
   return list;
 }
 
+// What serve adds: functions that make a node for a fault.
+export const faultActions = [];
+
 export function faultPage(fault) {
   const { worst } = fault;
   const weights = sumWeights(fault.blocks);
   return [
     el("div.title", kindMark(worst), el("h2", worst.say || "The cause is not known.")),
     whoChips(worst),
+    faultActions.length ? el("p.actions", faultActions.map((make) => make(fault))) : null,
     el("div.figures-row", figure("total", duration(fault.total)), figure("blocks", count(fault.blocks.length)),
       figure("p50", duration(fault.p50)), figure("longest", duration(fault.max)),
       fault.behind ? figure("clients behind", count(fault.behind)) : null),

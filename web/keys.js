@@ -15,6 +15,14 @@ const KEYS = [
   ["?", "this help"],
 ];
 
+const more = new Map();
+
+// A key that only serve has.
+export function addKey(key, what, action) {
+  KEYS.splice(-2, 0, [key, what]);
+  more.set(key, action);
+}
+
 function showHelp() {
   const dialog = byId("keys");
   dialog.replaceChildren(el("h2", "Keys"),
@@ -77,7 +85,7 @@ export function startKeys(redraw) {
   byId("theme").addEventListener("click", toggle);
   byId("help").addEventListener("click", showHelp);
   addEventListener("keydown", (event) => {
-    const action = Object.hasOwn(actions, event.key) ? actions[event.key] : null;
+    const action = Object.hasOwn(actions, event.key) ? actions[event.key] : more.get(event.key);
     const inField = event.target === search || byId("keys").open;
     const onButton = event.key === "Enter" && event.target.closest("button:not(.fault)");
     if (!action || inField || onButton || event.ctrlKey || event.metaKey || event.altKey) return;

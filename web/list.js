@@ -9,6 +9,8 @@ import { stateBar } from "./bar.js";
 
 const SHOWN = 500;
 
+export const listText = { empty: "The records have no block: nothing took longer than the threshold." };
+
 const COLUMNS = [
   ["total", "Total", "Sum of the delays"],
   ["blocks", "Blocks", "Number of blocks"],
@@ -40,11 +42,13 @@ function figures(fault) {
 function row(fault) {
   const { worst } = fault;
   const frame = blamed(worst);
+  const unread = fault.blocks.filter((block) => block.read === false).length;
   const ret = el("button.fault",
     figures(fault),
     el("div.say", worst.say || "The cause is not known."),
     el("div.where", el("span.fn", frame ? frame.name : worst.kind || "unknown"),
       el("span", worst.thread.process || "?"),
+      unread ? el("span.badge", `${count(unread)} unread`) : null,
       fault.hangs ? el("span.hang", `${count(fault.hangs)} not ended`) : null),
     stateBar(fault.time, fault.total, true));
   ret.type = "button";
@@ -66,7 +70,7 @@ function show() {
   const parts = state.faults.slice(0, SHOWN).map(row);
   if (!parts.length)
     parts.push(el("p.empty", report.blocks.length ? "Nothing matches. Esc clears the search and the selection."
-      : "The records have no block: nothing took longer than the threshold."));
+      : listText.empty));
   if (state.faults.length > SHOWN)
     parts.push(el("p.empty", `${count(state.faults.length - SHOWN)} faults more: search to see them.`));
   byId("faults").replaceChildren(header(), ...parts);
@@ -74,6 +78,7 @@ function show() {
 
 export function startList() {
   onChange((change) => {
+    if (state.view !== "faults") return;
     if (change.filter) show();
     mark();
   });

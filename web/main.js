@@ -1,66 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Reads the data and starts the parts of the page.
+// Starts the page of a report, which has its data.
 
-import { read, report } from "./data.js";
-import { byId, el } from "./dom.js";
-import { clock, count, day, duration, plural, zoneOf } from "./format.js";
-import { blockPage } from "./block.js";
-import { losses } from "./facts.js";
-import { faultPage } from "./fault.js";
-import { redrawHeatmap, startHeatmap } from "./heatmap.js";
-import { startKeys } from "./keys.js";
-import { startList } from "./list.js";
-import { currentBlock, currentFault, filter, onChange, readAddress, state } from "./state.js";
-
-function period() {
-  const timed = report.blocks.filter((block) => block.real);
-  if (!timed.length) return "";
-  const zone = zoneOf(timed[0].start);
-  const [first, last] = timed.reduce(([a, b], block) => [Math.min(a, block.real), Math.max(b, block.real)], [Infinity, 0]);
-  const days = [day(first, zone), day(last, zone)];
-  return `${days[0]} ${clock(first, zone)} – ${days[1] === days[0] ? "" : `${days[1]} `}${clock(last, zone)}`;
-}
-
-function showTotals() {
-  const total = state.blocks.reduce((sum, block) => sum + block.delay, 0);
-  const part = state.blocks.length < report.blocks.length ? ` of ${count(report.blocks.length)}` : "";
-  const processes = new Set(state.blocks.map((block) => `${block.thread.process} ${block.thread.pid}`)).size;
-  byId("totals").replaceChildren(el("b", `${count(state.blocks.length)}${part}`), " blocks · ",
-    el("b", count(state.faults.length)), state.faults.length === 1 ? " fault · " : " faults · ",
-    `${plural(processes, "process").replace("processs", "processes")} · ${duration(total)} of delay · `, el("span.dim", period()));
-}
-
-function warnings() {
-  const ret = report.summaries.map((summary) => losses(summary.lost, "The run lost records")).filter(Boolean);
-  if (!report.complete) ret.push(el("p.lost", "This file is torn: its end is missing."));
-  if (report.badLines) ret.push(el("p.lost", `${plural(report.badLines, "line")} of the data could not be read.`));
-  return ret;
-}
-
-function showDetail() {
-  const block = currentBlock();
-  const fault = currentFault();
-  const content = block ? blockPage(block, fault) : fault ? [...faultPage(fault), ...warnings()] : warnings();
-  const detail = byId("detail");
-  detail.replaceChildren(...content.filter(Boolean));
-  detail.scrollTop = 0;
-  document.title = block ? `${duration(block.delay)} ${block.say || ""}` : "jankbpf report";
-}
+import { read } from "./data.js";
+import { byId } from "./dom.js";
+import { startPage } from "./page.js";
 
 function start() {
   const data = byId("data");
   read(data.textContent);
   data.remove();
-  onChange((change) => {
-    if (change.filter) showTotals();
-    if (change.select) showDetail();
-  });
-  startList();
-  startHeatmap();
-  startKeys(redrawHeatmap);
-  filter({});
-  readAddress();
-  addEventListener("hashchange", readAddress);
+  startPage();
   document.documentElement.dataset.ready = "1";
 }
 

@@ -12,6 +12,10 @@ export const state = {
   id: null, // of the block that is shown; null: the fault
   faults: [], // that are shown, sorted
   blocks: [], // that are shown
+  view: "faults", // what the list shows; serve also has "newest", the blocks of newest
+  newest: [],
+  muted: new Set(), // signatures whose blocks are hidden
+  showMuted: false,
 };
 
 const listeners = [];
@@ -51,7 +55,9 @@ export function sortFaults() {
 }
 
 function refilter() {
-  state.blocks = report.blocks.filter((block) => isFound(block) && isInArea(block, state.area));
+  state.blocks = report.blocks.filter((block) => (state.showMuted || !state.muted.has(block.sig)) && isFound(block) &&
+    isInArea(block, state.area));
+  if (state.view === "newest") state.newest = [...state.blocks].sort((a, b) => b.seq - a.seq);
   const bySig = new Map();
   for (const block of state.blocks) {
     if (!bySig.has(block.sig)) bySig.set(block.sig, []);
@@ -96,14 +102,17 @@ export function select(sig, id) {
   tell({ select: true });
 }
 
-export function filter(change) {
+// quiet: the details stay as they are.
+export function filter(change, quiet) {
   Object.assign(state, change);
   refilter();
+  const lost = !currentFault() || (state.id !== null && !currentBlock());
   if (!currentFault()) {
     state.sig = state.faults.length ? state.faults[0].sig : null;
     state.id = null;
   }
-  tell({ filter: true, select: true });
+  if (lost && state.id !== null) state.id = null;
+  tell({ filter: true, select: !quiet || lost });
 }
 
 export function sortBy(key) {
@@ -116,6 +125,7 @@ export function sortBy(key) {
 // The next fault of the list, or the next block of the fault.
 export function step(by) {
   const fault = currentFault();
+  if (state.view === "newest") return stepNewest(by);
   if (state.id !== null && fault) {
     const blocks = sortedBlocks(fault);
     const at = blocks.findIndex((block) => block.id === state.id);
@@ -125,6 +135,13 @@ export function step(by) {
     const at = state.faults.indexOf(fault);
     select(state.faults[Math.max(0, Math.min(state.faults.length - 1, at + by))].sig, null);
   }
+  return undefined;
+}
+
+function stepNewest(by) {
+  const at = state.newest.findIndex((block) => block.id === state.id);
+  const next = state.newest[Math.max(0, Math.min(state.newest.length - 1, at + by))];
+  if (next) select(next.sig, next.id);
 }
 
 export function sortedBlocks(fault) {

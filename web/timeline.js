@@ -91,6 +91,7 @@ function axis(from, to) {
   for (let t = Math.ceil(from / step) * step; t <= to; t += step) {
     const mark = el("span", t ? roundDuration(t) : "0");
     mark.style.left = `${(100 * (t - from)) / (to - from)}%`;
+    if (t > to - (to - from) * 0.03) mark.classList.add("end");
     ret.append(mark);
   }
   return ret;

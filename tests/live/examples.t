@@ -13,7 +13,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from live import JANKBPF, ROOT, Tap, end, need, start  # noqa: E402
 
 PRINTS = {"trace": "━━ ", "replay": '"type":"block"', "loops": "readQueryFromClient", "doctor": "Tracing is possible",
-          "help": "Usage: jankbpf replay"}
+          "help": "Usage: jankbpf replay", "serve": "http://127.0.0.1:7390/?token="}
+# A server runs until it is told to end.
+STOP = "{} > url & until grep -q token url; do sleep 0.1; done; cat url; kill $!; wait $!"
 
 
 def output(*words):
@@ -49,6 +51,8 @@ def check(tap, folder, command):
     line = re.search(r"(?m)^Example: .*\n  (.+)$", output(JANKBPF, "help", command))[1]
     if command == "completion":
         line += "; complete -p jankbpf"
+    if command == "serve":
+        line = STOP.format(line)
     done = run(folder, line)
     tap.check(done.returncode == 0 and PRINTS.get(command, "") in done.stdout, f"{command}: {line}", done.stderr[-500:],
               done.stdout[-500:])

@@ -35,7 +35,8 @@ LAYERS = {
     "enrich": {"probes", "catalogue", "symbol", "procfs", "intake", "model", "files", "base"},
     "session": {"deliver", "name", "enrich", "probes", "uprobes", "catalogue", "options", "journal", "export", "intake", "verdict", "symbol",
                 "procfs", "model", "files", "base"},
-    "cli": {"session", "deliver", "name", "probes", "catalogue", "options", "journal", "export", "intake", "symbol", "model", "files", "base"},
+    "serve": {"export", "files", "base"},
+    "cli": {"serve", "session", "deliver", "name", "probes", "catalogue", "options", "journal", "export", "intake", "symbol", "model", "files", "base"},
 }
 # A sink knows the record, not the model from which user/export/record makes it. These headers have
 # only data, words and sums.
@@ -65,6 +66,9 @@ OPENERS = {
     "user/cli/main.c": "/dev/null",
     "user/export/retention.c": "our own output", "user/export/dir.c": "our own output",
     "user/export/record_file.c": "our own output", "user/export/blockcanary/log_file.c": "our own output",
+    "user/export/record_file.c": "our own output",
+    "user/serve/record_index.c": "files of the DIR that the user named", "user/serve/marks.c": "likewise",
+    "user/serve/removal.c": "likewise", "user/serve/serve.c": "likewise",
     "user/export/record/record_redact.c": "the key, named by the user",
 }
 

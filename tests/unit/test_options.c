@@ -139,6 +139,8 @@ static const struct good goods[] = {
 	{ "report f --since 2026-05-04T12:20:30+02:00", U64(since_ns), 1777890030 * NS_PER_SEC },
 	{ "report f --since 2026-05-04T10:20:30.25Z", U64(since_ns),
 	  1777890030 * NS_PER_SEC + 250 * NS_PER_MS },
+	{ "serve d", U32(command), CMD_SERVE },
+	{ "serve --listen unix:/s d", U64(file_cnt), 1 },
 	{ "--schema", U32(command), CMD_SCHEMA },
 	{ "-p 4194304", U64(pid_cnt), 1 },
 	{ "-p 1,2 -p 2,3 --pid 1", U64(pid_cnt), 3 },

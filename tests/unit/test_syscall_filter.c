@@ -23,6 +23,7 @@
 #endif
 
 #include "deliver/confine.h"
+#include "serve/serve.h"
 #include "session/tracer_filter.h"
 #include "tests/tap.h"
 
@@ -360,6 +361,7 @@ int main(int argc, char **argv)
 #ifdef HAVE_SECCOMP
 	test_names(&syscalls_base, "base");
 	test_names(&deliver_calls, "deliver");
+	test_names(&serve_calls, "serve");
 	test_names(&deliver_start_calls, "deliver's start");
 	test_names(&tracer_calls, "tracer");
 	test_names(&fetch_calls, "libdebuginfod");

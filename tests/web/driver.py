@@ -58,8 +58,11 @@ class Browser:
         self.cdp("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
     def open(self, path, address=""):
+        self.visit("file://" + os.path.abspath(path) + address)
+
+    def visit(self, url):
         self.call("POST", "/url", {"url": "about:blank"})
-        self.call("POST", "/url", {"url": "file://" + os.path.abspath(path) + address})
+        self.call("POST", "/url", {"url": url})
 
     def run(self, script, *args):
         """The value of a JavaScript expression."""

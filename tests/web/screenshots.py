@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The pictures of docs/report.md: traces simjank and a redis for half a minute (as root), writes the report, and takes its
+"""The pictures of docs/report.md and docs/serve.md: traces simjank and a redis for half a minute (as root), writes the report, and takes its
 pictures: `screenshots.py DIR [RECORDS]`. With RECORDS, a directory of -o, nothing is traced."""
 import os
 import signal
@@ -12,8 +12,9 @@ import time
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
-sys.path.insert(0, HERE)
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "lib")]
 import driver  # noqa: E402
+from serve import Serve, until  # noqa: E402
 
 PORT = "7391"
 LUA = "local i = 0 while i < 3000000 do i = i + 1 end"
@@ -98,12 +99,37 @@ def pictures(page, folder):
         browser.close()
 
 
+def served(kept, folder):
+    """Some blocks were read, and a fault is muted. The trace's directory may belong to root."""
+    serve = Serve([os.path.join(ROOT, "jankbpf")], kept)
+    browser = driver.Browser()
+    try:
+        browser.visit(serve.url)
+        until(lambda: browser.run("document.querySelector('.live-dot.live') && document.querySelector('.block')"))
+        browser.run("document.querySelectorAll('.block')[3].click()")
+        browser.keys("jj")
+        browser.run("[...document.querySelectorAll('#detail button')].find((node) => node.textContent === 'Mute fault').click()")
+        until(lambda: browser.run("document.querySelector('.serve-bar').textContent.includes('muted')"))
+        browser.run("document.querySelectorAll('.block')[1].click()")
+        browser.run("document.getElementById('faults').scrollTo(0, 0)")
+        for theme in ("light", "dark"):
+            browser.set_dark(theme == "dark")
+            take(browser, folder, f"serve-newest-{theme}")
+        browser.run("document.querySelector('[data-view=faults]').click()")
+        browser.run("document.querySelector('.fault').click()")
+        take(browser, folder, "serve-faults-dark")
+    finally:
+        browser.close()
+        serve.stop()
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="jankbpf-pictures-") as folder:
         kept = sys.argv[2] if len(sys.argv) > 2 else trace(folder)
         page = os.path.join(folder, "report.html")
         subprocess.run([os.path.join(ROOT, "jankbpf"), "report", "--format", "html", "-o", page, kept], check=True)
         pictures(page, sys.argv[1])
+        served(kept, sys.argv[1])
 
 
 main()

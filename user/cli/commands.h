@@ -30,4 +30,7 @@ int cmd_diff__run(const struct options *opts, struct err *err);
 /* `jankbpf report`: writes the blocks of records and journals in another tool's format. */
 int cmd_report__run(const struct options *opts, struct err *err);
 
+/* `jankbpf serve`: shows the blocks of a directory of -o in a browser. */
+int cmd_serve__run(const struct options *opts, struct err *err);
+
 #endif

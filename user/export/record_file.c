@@ -66,11 +66,13 @@ static int open_file(const struct record_file *file)
 }
 
 /* If locks are not supported, no other process can hold one: continue without a lock. */
-static int lock_file(int fd)
+static int lock_file(int fd, bool no_wait)
 {
-	while (flock(fd, LOCK_EX)) {
+	while (flock(fd, LOCK_EX | (no_wait ? LOCK_NB : 0))) {
 		if (errno == EINTR)
 			continue;
+		if (errno == EWOULDBLOCK)
+			return -EAGAIN;
 		return errno == ENOLCK || errno == EOPNOTSUPP || errno == EINVAL ? 0 : -errno;
 	}
 	return 0;
@@ -167,7 +169,7 @@ int record_file__lock(struct record_file *file)
 			file->fd = -1;
 			return err;
 		}
-		err = lock_file(file->fd);
+		err = lock_file(file->fd, file->no_wait);
 		if (err)
 			return err;
 		if (still_named(file)) {

@@ -20,6 +20,7 @@ struct record_file {
 	int fd;	   /* -1: not open */
 	enum record_format format;
 	uint64_t whole; /* bytes from the file's start that are known to be whole records */
+	bool no_wait;	/* record_file__lock returns -EAGAIN while another process has the lock */
 };
 
 const char *record_file__name(const struct record_file *file);	   /* "blocks.jsonl" */

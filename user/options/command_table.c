@@ -91,6 +91,20 @@ const struct command_row command_rows[] = {
 	  .example = "jankbpf diff before after",
 	  .example_is = "what changed from the directory before to the directory after",
 	  .operand = OPERAND_FILES },
+	{ CMD_SERVE,
+	  "serve",
+	  { "serve [--listen ADDRESS] DIR" },
+	  .summary = "show the blocks of a directory of -o in a browser, while they are written",
+	  .details =
+		  "Serves the DIR of -o as a web page on this machine: the newest blocks, what is "
+		  "unread, the faults, each block with its timeline and stacks. Blocks can be "
+		  "shared, muted and deleted. It prints the address with a new token; Ctrl-C or "
+		  "SIGTERM ends it.",
+	  .more = "Only for the owner of DIR; root becomes the user of sudo, or that owner. From "
+		  "another machine: ssh -L 7390:127.0.0.1:7390 HOST, then the same address here.",
+	  .example = "jankbpf serve blocks",
+	  .example_is = "the blocks of the directory blocks at http://127.0.0.1:7390",
+	  .operand = OPERAND_FILES },
 	{ CMD_DOCTOR,
 	  "doctor",
 	  { "doctor [OPTIONS]" },

@@ -26,6 +26,7 @@ enum command {
 	CMD_SYMBOLIZE,
 	CMD_REPORT,
 	CMD_DIFF,
+	CMD_SERVE,
 	CMD_COMPLETION,
 	CMD_SCHEMA,
 	CMD_HELP,
@@ -95,7 +96,8 @@ struct options {
 	size_t loop_file_cnt;
 	const char **debug_dirs; /* --debug-dir DIR (repeatable) */
 	size_t debug_dir_cnt;
-	const char **files; /* of symbolize and report */
+	const char *listen; /* of serve */
+	const char **files; /* of symbolize, report and serve */
 	size_t file_cnt;
 	uint64_t since_ns; /* --since, as CLOCK_REALTIME; 0: not given */
 	struct sink *sink; /* replay: gets the records, in place of stdout; borrowed. NULL: none */

@@ -157,6 +157,8 @@ int parse__check(struct parse *p)
 					"wrote before and after");
 	if (p->opts->command == CMD_COMPLETION && !p->opts->shell)
 		return parse__refuse(p, "completion needs the name of a shell: bash, zsh or fish");
+	if (p->opts->command == CMD_SERVE && p->opts->file_cnt != 1)
+		return parse__refuse(p, "serve needs one DIR, that of -o");
 	if (p->opts->command == CMD_SYMBOLIZE && !p->opts->file_cnt)
 		return parse__refuse(
 			p, "symbolize needs the FILE that --json or -o wrote, or - for stdin");

@@ -21,6 +21,7 @@
 #define SYMBOLIZE (1u << CMD_SYMBOLIZE)
 #define REPORT	  (1u << CMD_REPORT)
 #define DIFF	  (1u << CMD_DIFF)
+#define SERVE	  (1u << CMD_SERVE)
 #define RECORDS	  (TRACE | REPLAY | SYMBOLIZE)
 #define ALWAYS	  (~0u)
 #define PID_MAX	  (1 << 22) /* the kernel's own limit */
@@ -66,6 +67,7 @@ enum {
 	KEY_REACT_RATE,
 	KEY_REDACT,
 	KEY_REDACT_KEY,
+	KEY_LISTEN,
 	KEY_SCHEMA,
 	KEY_DISABLE_FEATURE,
 };
@@ -314,6 +316,9 @@ const struct option_row option_rows[] = {
 	  .help = "report: only blocks that began at this time or later",
 	  .more = "RFC 3339, a local time as in '2026-05-04 10:20:30', or 10m or 2h for so long "
 		  "ago." },
+	{ SECTION_OTHER, KEY_LISTEN, "listen", "ADDRESS", "127.0.0.1:7390", SERVE, option__set_text,
+	  AT(listen), .help = "serve: a loopback address, or unix:PATH",
+	  .more = "127.0.0.1:PORT, [::1]:PORT (port 0: a free one) or unix:PATH." },
 	{ SECTION_OTHER, 'v', "verbose", NULL, NULL, ALWAYS, option__set_verbosity, AT(verbosity),
 	  .value = 1, .help = "say more; twice: everything" },
 	{ SECTION_OTHER, 'q', "quiet", NULL, NULL, ALWAYS, option__set_verbosity, AT(verbosity),

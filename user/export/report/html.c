@@ -35,6 +35,12 @@ static int html__init(struct report *report)
 	return h->texts && h->frames && h->stacks && h->threads && h->signatures ? 0 : -ENOMEM;
 }
 
+static int lines__init(struct report *report)
+{
+	((struct html *)report)->bare = true;
+	return html__init(report);
+}
+
 static void free_table(struct intern *table)
 {
 	if (table)
@@ -65,7 +71,8 @@ static int begin(struct html *h)
 	if (h->begun)
 		return 0;
 	h->begun = true;
-	strbuf__adds(&h->report.out->bytes, page_head);
+	if (!h->bare)
+		strbuf__adds(&h->report.out->bytes, page_head);
 	strbuf__reset(line);
 	jsonw__init(&w, line);
 	jsonw__array(&w);
@@ -211,7 +218,8 @@ static int html__finish(struct report *report)
 	strbuf__addf(&h->line, "[\"end\",%" PRIu64 ",%" PRIu64 "]", h->block_cnt, report->cut_cnt);
 	if (!res)
 		res = html__line(h, &h->line);
-	strbuf__adds(&report->out->bytes, page_tail);
+	if (!h->bare)
+		strbuf__adds(&report->out->bytes, page_tail);
 	return res ?: report_out__added(report->out);
 }
 
@@ -220,6 +228,15 @@ const struct report_ops report_html = {
 	.is_binary = true,
 	.size = sizeof(struct html),
 	.init = html__init,
+	.record = html__record,
+	.finish = html__finish,
+	.free = html__free,
+};
+
+const struct report_ops report_lines = {
+	.name = "lines",
+	.size = sizeof(struct html),
+	.init = lines__init,
 	.record = html__record,
 	.finish = html__finish,
 	.free = html__free,

@@ -35,6 +35,7 @@ struct html {
 	uint32_t fault_cap;
 	struct strbuf line, key, name;
 	bool begun;
+	bool bare; /* the lines only */
 	uint64_t block_cnt;
 };
 

@@ -24,6 +24,7 @@ struct report_out {
 	int fd;
 	struct strbuf bytes; /* not written yet: reports add here, then call report_out__added */
 	int error;	     /* first -errno of a write; later writes do nothing */
+	bool kept;	     /* nothing is written: the caller takes the bytes */
 };
 
 /* Writes the bytes if there are enough of them. 0 or -errno. */
@@ -84,6 +85,8 @@ struct report {
 
 extern const struct report_ops report_folded, report_pprof, report_perfetto, report_speedscope,
 	report_md, report_html, report_blockcanary;
+/* The lines of data of report_html without the page around them. */
+extern const struct report_ops report_lines;
 
 /* NULL: out of memory. out is borrowed. */
 struct report *report__new(const struct report_ops *ops, struct report_out *out);

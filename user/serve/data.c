@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Lines of data of a part of the records, made while they are sent: memory is that of one record
+ * and of the part's tables. Numbers of texts and stacks begin again with each part.
+ */
+#include "serve/server.h"
+
+#ifdef HAVE_MICROHTTPD
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/json/json.h"
+#include "export/report/report.h"
+
+#define RECORDS_MAX  1000
+#define BYTES_MAX    (32u << 20) /* of the records of a part */
+#define ANSWERS_MAX  4
+#define BLOCK_SIZE   (64 << 10)
+#define OUTPUT_READY (32 << 10) /* bytes: enough for a call */
+
+struct data {
+	struct server *server;
+	struct report_out out;
+	struct report *report;
+	uint64_t next, end; /* seq of the next record; of the first that is not part of it */
+	size_t sent;	    /* bytes of out */
+	bool finished;
+	struct strbuf raw;
+};
+
+static void free_data(void *ctx)
+{
+	struct data *d = ctx;
+
+	d->server->data_cnt--;
+	report__free(d->report);
+	strbuf__free(&d->out.bytes);
+	strbuf__free(&d->raw);
+	free(d);
+}
+
+/* The line after a block's: its number here, and whether it was read. */
+static void add_mark(struct data *d, const struct indexed_record *at)
+{
+	strbuf__addf(&d->out.bytes, "[\"q\",%" PRIu64 ",%d]\n", at->seq,
+		     marks__is_read(&d->server->marks, at->id));
+}
+
+static int add_record(struct data *d, int file, struct indexed_record *at)
+{
+	Jankbpf__Record *record;
+	int res = record_index__read(&d->server->index, file, at, &d->raw, &record);
+
+	if (res == -ENOMEM)
+		return res;
+	if (res)
+		return 0;
+	res = d->report->ops->record(d->report, record);
+	if (!res && (at->kind == KIND_BLOCK || at->kind == KIND_HANG))
+		add_mark(d, at);
+	jankbpf__record__free_unpacked(record, NULL);
+	return res;
+}
+
+static int make_more(struct data *d)
+{
+	struct indexed_record *at;
+	int file, res = 0;
+
+	strbuf__reset(&d->out.bytes);
+	d->sent = 0;
+	while (!res && d->out.bytes.len < OUTPUT_READY) {
+		at = record_index__from(&d->server->index, d->next, &file);
+		if (!at || at->seq >= d->end) {
+			d->finished = true;
+			return d->report->ops->finish(d->report);
+		}
+		d->next = at->seq + 1;
+		if (!at->doomed)
+			res = add_record(d, file, at);
+	}
+	return res;
+}
+
+/* libmicrohttpd calls it for each part that the client can take. */
+static ssize_t read_data(void *ctx, uint64_t pos, char *buf, size_t max)
+{
+	struct data *d = ctx;
+	size_t left = d->out.bytes.len - d->sent;
+
+	if (!left) {
+		if (d->finished)
+			return MHD_CONTENT_READER_END_OF_STREAM;
+		if (make_more(d) || d->out.bytes.failed)
+			return MHD_CONTENT_READER_END_WITH_ERROR;
+		left = d->out.bytes.len;
+	}
+	if (left > max)
+		left = max;
+	memcpy(buf, d->out.bytes.data + d->sent, left);
+	d->sent += left;
+	return (ssize_t)left;
+}
+
+/* --- which records */
+
+/* The first of at most RECORDS_MAX records before `before`. */
+static uint64_t begin_of(struct record_index *index, uint64_t before)
+{
+	uint64_t begin = before, bytes = 0;
+
+	for (unsigned n = 0; n < RECORDS_MAX && bytes < BYTES_MAX; n++) {
+		int file;
+		const struct indexed_record *at = record_index__before(index, begin, &file);
+
+		if (!at)
+			break;
+		begin = at->seq;
+		bytes += at->len;
+	}
+	return begin;
+}
+
+/* One past the last of at most RECORDS_MAX records from `from` on. */
+static uint64_t end_of(struct record_index *index, uint64_t from)
+{
+	uint64_t end = from, bytes = 0;
+
+	for (unsigned n = 0; n < RECORDS_MAX && bytes < BYTES_MAX; n++) {
+		int file;
+		const struct indexed_record *at = record_index__from(index, end, &file);
+
+		if (!at)
+			break;
+		end = at->seq + 1;
+		bytes += at->len;
+	}
+	return end;
+}
+
+static bool choose(struct data *d, struct MHD_Connection *connection)
+{
+	struct record_index *index = &d->server->index;
+	const char *before = request__argument(connection, "before");
+	const char *after = request__argument(connection, "after");
+	uint64_t seq;
+
+	if (after) {
+		if (before || !request__number(after, &seq))
+			return false;
+		d->next = seq + 1;
+		d->end = end_of(index, d->next);
+		return true;
+	}
+	d->end = index->next_seq;
+	if (before && !request__number(before, &d->end))
+		return false;
+	d->next = begin_of(index, d->end);
+	return true;
+}
+
+/* The first line: which part it is, and how many records are older. */
+static void add_head(struct data *d)
+{
+	struct record_index *index = &d->server->index;
+	uint64_t older = 0;
+
+	for (int i = 0; i < FILE_CNT; i++)
+		for (size_t n = 0; n < index->files[i].cnt; n++)
+			older += index->files[i].records[n].seq < d->next;
+	strbuf__addf(&d->out.bytes,
+		     "[\"part\",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]\n",
+		     d->next, d->end, older, index->next_seq, index->version);
+}
+
+static struct data *new_data(struct server *server)
+{
+	struct data *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	server->data_cnt++;
+	d->server = server;
+	d->out.fd = -1;
+	d->out.kept = true;
+	d->report = report__new(&report_lines, &d->out);
+	if (d->report)
+		return d;
+	free_data(d);
+	return NULL;
+}
+
+enum MHD_Result answer__data(struct server *server, struct MHD_Connection *connection)
+{
+	struct MHD_Response *response;
+	struct data *d;
+
+	if (server->data_cnt >= ANSWERS_MAX)
+		return answer__error(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+				     "too many requests for data at once: try again");
+	d = new_data(server);
+	if (!d)
+		return MHD_NO;
+	if (!choose(d, connection)) {
+		free_data(d);
+		return answer__error(connection, MHD_HTTP_BAD_REQUEST,
+				     "give before=SEQ or after=SEQ, a number");
+	}
+	add_head(d);
+	response = mhd.create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, read_data, d,
+						     free_data);
+	if (!response) {
+		free_data(d);
+		return MHD_NO;
+	}
+	return answer__queue(connection, MHD_HTTP_OK, response, "text/plain; charset=utf-8");
+}
+#endif

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The daemon: connections, who may ask, and which answer belongs to which path. */
+#include "serve/server.h"
+
+#ifdef HAVE_MICROHTTPD
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define CONNECTIONS_MAX	 64
+#define IDLE_SECONDS	 15u
+#define HEADERS_MAX	 (32u << 10) /* bytes of memory of a connection: its headers, and its output */
+#define FIRST_REQUEST_NS (20 * NS_PER_SEC)
+
+static const char page[] =
+#include "serve_page.inc"
+	;
+
+static const char page_policy[] =
+#include "serve_policy.inc"
+	;
+
+static const char other_policy[] = "default-src 'none'; frame-ancestors 'none'";
+
+static const char no_token[] =
+	"<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>jankbpf serve</title>\n"
+	"<h1>jankbpf serve: no access</h1>\n"
+	"<p>Open the address that <code>jankbpf serve</code> printed: it ends with "
+	"<code>/?token=</code> and 32 digits. Each run has a new token, and this browser has none "
+	"of the present run.</p>\n";
+
+/* --- answers */
+
+enum MHD_Result answer__queue(struct MHD_Connection *connection, unsigned status,
+			      struct MHD_Response *response, const char *type)
+{
+	static const char *const headers[][2] = {
+		{ "X-Content-Type-Options", "nosniff" },
+		{ "Referrer-Policy", "no-referrer" },
+		{ "Cache-Control", "no-store" },
+		{ "Cross-Origin-Resource-Policy", "same-origin" },
+		{ "Cross-Origin-Opener-Policy", "same-origin" },
+		{ "X-Frame-Options", "DENY" },
+	};
+	enum MHD_Result ret = response ? MHD_YES : MHD_NO;
+	bool is_page = status == MHD_HTTP_OK && !strncmp(type, "text/html", 9);
+
+	for (size_t i = 0; ret == MHD_YES && i < sizeof(headers) / sizeof(*headers); i++)
+		ret = mhd.add_response_header(response, headers[i][0], headers[i][1]);
+	if (ret == MHD_YES)
+		ret = mhd.add_response_header(response, "Content-Security-Policy",
+					      is_page ? page_policy : other_policy);
+	if (ret == MHD_YES)
+		ret = mhd.add_response_header(response, "Content-Type", type);
+	if (ret == MHD_YES)
+		ret = mhd.queue_response(connection, status, response);
+	if (response)
+		mhd.destroy_response(response);
+	return ret;
+}
+
+enum MHD_Result answer__text(struct MHD_Connection *connection, unsigned status, const char *type,
+			     const char *text)
+{
+	return answer__queue(
+		connection, status,
+		mhd.create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY),
+		type);
+}
+
+enum MHD_Result answer__error(struct MHD_Connection *connection, unsigned status, const char *text)
+{
+	return answer__text(connection, status, "text/plain; charset=utf-8", text);
+}
+
+static enum MHD_Result refuse(struct MHD_Connection *connection)
+{
+	return answer__text(connection, MHD_HTTP_FORBIDDEN, "text/html; charset=utf-8", no_token);
+}
+
+const char *request__argument(struct MHD_Connection *connection, const char *key)
+{
+	return mhd.lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, key);
+}
+
+const char *request__header(struct MHD_Connection *connection, const char *key)
+{
+	return mhd.lookup_connection_value(connection, MHD_HEADER_KIND, key);
+}
+
+/* --- the page */
+
+/* The token leaves the address, so that a copied address does not have it. */
+static enum MHD_Result redirect(const struct server *server, struct MHD_Connection *connection)
+{
+	struct MHD_Response *response =
+		mhd.create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+	char cookie[160];
+
+	snprintf(cookie, sizeof(cookie), "%s=%s; HttpOnly; SameSite=Strict; Path=/", server->cookie,
+		 server->token);
+	if (response) {
+		mhd.add_response_header(response, "Set-Cookie", cookie);
+		mhd.add_response_header(response, "Location", "/");
+	}
+	return answer__queue(connection, MHD_HTTP_SEE_OTHER, response, "text/plain");
+}
+
+static enum MHD_Result answer_page(struct server *server, struct MHD_Connection *connection)
+{
+	return answer__queue(connection, MHD_HTTP_OK,
+			     mhd.create_response_from_buffer(sizeof(page) - 1, (void *)page,
+							     MHD_RESPMEM_PERSISTENT),
+			     "text/html; charset=utf-8");
+}
+
+/* --- one request */
+
+static bool is_allowed(const struct server *server, struct MHD_Connection *connection)
+{
+	return token__is(server->token,
+			 mhd.lookup_connection_value(connection, MHD_COOKIE_KIND, server->cookie));
+}
+
+static bool has_body(struct MHD_Connection *connection)
+{
+	const char *length = request__header(connection, "Content-Length");
+
+	return request__header(connection, "Transfer-Encoding") || (length && strcmp(length, "0"));
+}
+
+static enum MHD_Result get(struct server *server, struct MHD_Connection *connection,
+			   const char *path)
+{
+	static const struct {
+		const char *path;
+		enum MHD_Result (*answer)(struct server *server, struct MHD_Connection *connection);
+	} paths[] = {
+		{ "/", answer_page },
+		{ "/data", answer__data },
+		{ "/share", answer__share },
+		{ "/events", answer__events },
+	};
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
+		if (!strcmp(path, paths[i].path))
+			return paths[i].answer(server, connection);
+	return answer__error(connection, MHD_HTTP_NOT_FOUND, "there is nothing at this address");
+}
+
+/* --- connections: those that ask for nothing are ended, so that they do not use up the others' */
+
+struct visitor {
+	int fd;
+	uint64_t since_ns; /* CLOCK_MONOTONIC; 0: it has asked for something that it may have */
+	struct visitor *next;
+};
+
+static struct visitor *visitors;
+
+static void add_visitor(struct MHD_Connection *connection, void **socket_ctx)
+{
+	const union MHD_ConnectionInfo *info =
+		mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct visitor *visitor = info ? calloc(1, sizeof(*visitor)) : NULL;
+
+	*socket_ctx = visitor;
+	if (!visitor)
+		return;
+	*visitor = (struct visitor){ info->connect_fd, clock__mono_ns(), visitors };
+	visitors = visitor;
+}
+
+static void remove_visitor(struct visitor *visitor)
+{
+	struct visitor **at = &visitors;
+
+	while (*at && *at != visitor)
+		at = &(*at)->next;
+	if (*at)
+		*at = visitor->next;
+	free(visitor);
+}
+
+static void on_connection(void *ctx, struct MHD_Connection *connection, void **socket_ctx,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	if (code == MHD_CONNECTION_NOTIFY_STARTED)
+		add_visitor(connection, socket_ctx);
+	else
+		remove_visitor(*socket_ctx);
+}
+
+static void welcome(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		mhd.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	if (info && info->socket_context)
+		((struct visitor *)info->socket_context)->since_ns = 0;
+}
+
+void server__check_connections(struct server *server)
+{
+	uint64_t now = clock__mono_ns();
+
+	for (struct visitor *visitor = visitors; visitor; visitor = visitor->next)
+		if (visitor->since_ns && now - visitor->since_ns > FIRST_REQUEST_NS)
+			shutdown(visitor->fd, SHUT_RDWR);
+}
+
+/* --- the daemon */
+
+static enum MHD_Result answer(struct server *server, struct request *request, const char *path,
+			      const char *method)
+{
+	struct MHD_Connection *connection = request->connection;
+	bool changes = !strcmp(method, "POST");
+	const char *token;
+
+	if (!request__is_own_host(request__header(connection, "Host")))
+		return answer__error(connection, MHD_HTTP_FORBIDDEN,
+				     "this server answers only to 127.0.0.1, [::1] and localhost");
+	if (!changes && strcmp(method, "GET"))
+		return answer__error(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET and POST only");
+	token = changes || strcmp(path, "/") ? NULL : request__argument(connection, "token");
+	if (token && token__is(server->token, token)) {
+		welcome(connection);
+		return redirect(server, connection);
+	}
+	if (token || !is_allowed(server, connection))
+		return refuse(connection);
+	welcome(connection);
+	return changes ? answer__change(server, request, path) : get(server, connection, path);
+}
+
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *path,
+				  const char *method, const char *version, const char *body,
+				  size_t *body_len, void **request_ctx)
+{
+	struct server *server = ctx;
+	struct request *request = *request_ctx;
+
+	if (!request) {
+		request = calloc(1, sizeof(*request));
+		if (!request)
+			return MHD_NO;
+		request->connection = connection;
+		*request_ctx = request;
+		/* An answer in this first call ends the connection. */
+		return has_body(connection) ? answer__error(connection, MHD_HTTP_CONTENT_TOO_LARGE,
+							    "no request has a body here")
+					    : MHD_YES;
+	}
+	if (request->asked)
+		return request->removed
+			       ? answer__removed(server, connection, server->removal_result)
+			       : MHD_NO;
+	request->asked = true;
+	return answer(server, request, path, method);
+}
+
+static void on_completed(void *ctx, struct MHD_Connection *connection, void **request_ctx,
+			 enum MHD_RequestTerminationCode code)
+{
+	struct server *server = ctx;
+
+	if (server->remover == *request_ctx)
+		server->remover = NULL;
+	free(*request_ctx);
+	*request_ctx = NULL;
+}
+
+/* No name of ours needs an escape, so one in a request makes it another name. */
+static size_t keep_escapes(void *ctx, struct MHD_Connection *connection, char *text)
+{
+	return strlen(text);
+}
+
+static void be_quiet(void *ctx, const char *format, va_list ap)
+{
+}
+
+int server__start(struct server *server, int fd, struct err *err)
+{
+	snprintf(server->cookie, sizeof(server->cookie), "jankbpf-%u", server->address.port);
+	server->daemon = mhd.start_daemon(
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
+		on_request, server, MHD_OPTION_EXTERNAL_LOGGER, be_quiet, NULL,
+		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS_MAX,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, NULL, MHD_OPTION_NOTIFY_COMPLETED,
+		on_completed, server, MHD_OPTION_END);
+	if (server->daemon)
+		return 0;
+	return err__set(err, EIO, "cannot start the HTTP server (libmicrohttpd): %s",
+			strerror(errno));
+}
+
+void server__stop(struct server *server)
+{
+	if (!server->daemon)
+		return;
+	events__end(server);
+	server__removed(server, -EINTR);
+	mhd.run(server->daemon);
+	mhd.stop_daemon(server->daemon);
+	server->daemon = NULL;
+}
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the page shows of the whole directory: counts, mutes, damage, and what is under way. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "export/json/json.h"
+#include "serve/archive.h"
+#include "serve/server.h"
+
+#define LOOK_NS (NS_PER_SEC / 10)
+
+/* Ids of hangs: one whose block has come is the same dispatch. */
+struct hang_id {
+	uint64_t id;
+	bool ended;
+	UT_hash_handle hh;
+};
+
+/* Blocks of a muted signature. */
+struct muted_count {
+	uint64_t sig, cnt;
+	UT_hash_handle hh;
+};
+
+struct counts {
+	const struct server *server;
+	struct hang_id *hangs;
+	struct muted_count *muted;
+	uint64_t blocks, unread, muted_cnt, unparsed;
+	struct jsonw *w;
+};
+
+static struct hang_id *find_hang(struct counts *c, uint64_t id)
+{
+	struct hang_id *hang;
+
+	HASH_FIND(hh, c->hangs, &id, sizeof(id), hang);
+	return hang;
+}
+
+static void add_hang(struct counts *c, const struct indexed_record *at)
+{
+	struct hang_id *hang = find_hang(c, at->id) ? NULL : calloc(1, sizeof(*hang));
+
+	if (!hang)
+		return;
+	hang->id = at->id;
+	HASH_ADD(hh, c->hangs, id, sizeof(hang->id), hang);
+}
+
+static void count_muted(struct counts *c, uint64_t sig)
+{
+	struct muted_count *count;
+
+	c->muted_cnt++;
+	HASH_FIND(hh, c->muted, &sig, sizeof(sig), count);
+	if (!count) {
+		count = calloc(1, sizeof(*count));
+		if (!count)
+			return;
+		count->sig = sig;
+		HASH_ADD(hh, c->muted, sig, sizeof(count->sig), count);
+	}
+	if (count)
+		count->cnt++;
+}
+
+static void count_one(struct counts *c, const struct indexed_record *at)
+{
+	c->blocks++;
+	if (marks__is_muted(&c->server->marks, at->sig))
+		count_muted(c, at->sig);
+	else
+		c->unread += !marks__is_read(&c->server->marks, at->id);
+}
+
+typedef void count_fn(struct counts *c, const struct indexed_record *at);
+
+static void each(struct counts *c, enum record_kind kind, count_fn *fn)
+{
+	for (int i = 0; i < FILE_CNT; i++) {
+		const struct indexed_file *file = &c->server->index.files[i];
+
+		for (size_t n = 0; n < file->cnt; n++)
+			if (file->records[n].kind == kind && !file->records[n].doomed)
+				fn(c, &file->records[n]);
+	}
+}
+
+static void count_block(struct counts *c, const struct indexed_record *at)
+{
+	struct hang_id *hang = c->hangs ? find_hang(c, at->id) : NULL;
+
+	if (hang)
+		hang->ended = true;
+	count_one(c, at);
+}
+
+/* A dispatch has several hangs: it counts once. */
+static void count_hang(struct counts *c, const struct indexed_record *at)
+{
+	struct hang_id *hang = find_hang(c, at->id);
+
+	if (!hang || hang->ended)
+		return;
+	hang->ended = true;
+	count_one(c, at);
+}
+
+static void count_unparsed(struct counts *c, const struct indexed_record *at)
+{
+	c->unparsed++;
+}
+
+static void count_all(struct counts *c)
+{
+	each(c, KIND_HANG, add_hang);
+	each(c, KIND_BLOCK, count_block);
+	each(c, KIND_HANG, count_hang);
+	each(c, KIND_UNREAD, count_unparsed);
+}
+
+static void free_counts(struct counts *c)
+{
+	struct hang_id *hang, *next_hang;
+	struct muted_count *count, *next;
+
+	HASH_ITER (hh, c->hangs, hang, next_hang) {
+		HASH_DEL(c->hangs, hang);
+		free(hang);
+	}
+	HASH_ITER (hh, c->muted, count, next) {
+		HASH_DEL(c->muted, count);
+		free(count);
+	}
+}
+
+/* --- the text */
+
+static void number(struct jsonw *w, const char *key, uint64_t v)
+{
+	jsonw__key(w, key);
+	jsonw__u64(w, v);
+}
+
+static void flag(struct jsonw *w, const char *key, bool v)
+{
+	jsonw__key(w, key);
+	jsonw__bool(w, v);
+}
+
+static void add_mute(void *ctx, const char *signature)
+{
+	struct counts *c = ctx;
+	uint64_t sig = record_index__hash(signature);
+	struct muted_count *count;
+
+	HASH_FIND(hh, c->muted, &sig, sizeof(sig), count);
+	jsonw__array(c->w);
+	jsonw__str(c->w, signature);
+	jsonw__u64(c->w, count ? count->cnt : 0);
+	jsonw__array_end(c->w);
+}
+
+static void add_trouble(struct jsonw *w, const struct server *server)
+{
+	const struct record_index *index = &server->index;
+
+	if (index->odd_cnt || index->damage[0]) {
+		number(w, "odd", index->odd_cnt);
+		jsonw__kstr(w, "damage", index->damage);
+	}
+	if (server->marks.save_error)
+		jsonw__kstr(w, "unsaved", strerror(-server->marks.save_error));
+	if (index->dirfd >= 0 && faccessat(index->dirfd, ".", W_OK, AT_EACCESS))
+		jsonw__kstr(w, "readonly", strerror(errno));
+}
+
+static void add_state(struct strbuf *sb, const struct server *server)
+{
+	struct counts c = { .server = server };
+	struct jsonw w;
+
+	count_all(&c);
+	c.w = &w;
+	jsonw__init(&w, sb);
+	jsonw__object(&w);
+	jsonw__kstr(&w, "dir", server->index.path);
+	number(&w, "version", server->index.version);
+	number(&w, "next", server->index.next_seq);
+	number(&w, "blocks", c.blocks);
+	number(&w, "unread", c.unread);
+	number(&w, "hidden", c.muted_cnt);
+	number(&w, "unparsed", c.unparsed);
+	flag(&w, "gone", server->index.dirfd < 0);
+	flag(&w, "deleting", server->removal);
+	flag(&w, "zip", archive__is_available());
+	jsonw__karray(&w, "muted");
+	marks__each_muted(&server->marks, add_mute, &c);
+	jsonw__array_end(&w);
+	add_trouble(&w, server);
+	jsonw__object_end(&w);
+	free_counts(&c);
+}
+
+bool server__look_at_state(struct server *server)
+{
+	uint64_t now = clock__mono_ns();
+	struct strbuf state = STRBUF_INIT;
+	bool changed;
+
+	if (!server->stale || now - server->state_ns < LOOK_NS)
+		return false;
+	server->stale = false;
+	server->state_ns = now;
+	add_state(&state, server);
+	changed = !state.failed && strcmp(strbuf__str(&state), strbuf__str(&server->state));
+	if (changed) {
+		strbuf__free(&server->state);
+		server->state = state;
+		server->state_nr++;
+	} else {
+		strbuf__free(&state);
+	}
+	return changed;
+}
+
+/* --- marks of the blocks in the index */
+
+int server__read_all(struct server *server, uint64_t seq)
+{
+	int res = 0;
+
+	for (int i = 0; i < FILE_CNT; i++) {
+		const struct indexed_file *file = &server->index.files[i];
+
+		for (size_t n = 0; !res && n < file->cnt && file->records[n].seq <= seq; n++)
+			if (file->records[n].id)
+				res = marks__set_read(&server->marks, file->records[n].id);
+	}
+	return res;
+}
+
+struct known {
+	uint64_t *ids;
+	size_t cnt;
+};
+
+static int by_id(const void *pa, const void *pb)
+{
+	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
+
+	return (a > b) - (a < b);
+}
+
+static bool is_known(void *ctx, uint64_t id)
+{
+	const struct known *known = ctx;
+
+	return bsearch(&id, known->ids, known->cnt, sizeof(id), by_id);
+}
+
+void server__prune(struct server *server)
+{
+	struct known known = {};
+	size_t cnt = 0;
+
+	for (int i = 0; i < FILE_CNT; i++)
+		cnt += server->index.files[i].cnt;
+	known.ids = calloc(cnt + 1, sizeof(*known.ids));
+	if (!known.ids)
+		return;
+	for (int i = 0; i < FILE_CNT; i++)
+		for (size_t n = 0; n < server->index.files[i].cnt; n++)
+			known.ids[known.cnt++] = server->index.files[i].records[n].id;
+	qsort(known.ids, known.cnt, sizeof(*known.ids), by_id);
+	marks__prune(&server->marks, is_known, &known);
+	free(known.ids);
+}
