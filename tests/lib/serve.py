@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """A running `jankbpf serve` and requests to it."""
+import atexit
 import http.client
 import json
 import os
@@ -29,6 +30,7 @@ class Serve:
         self.ended = None
         self.process = subprocess.Popen([*command, "serve", "--listen", listen, *options, folder], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True, **how)
+        atexit.register(self.process.kill)  # of a test that failed; nothing if it has ended
         self.url = self.process.stdout.readline().strip()
         if not self.url:
             raise RuntimeError(self.process.stderr.read())

@@ -68,7 +68,7 @@ OPENERS = {
     "user/export/record_file.c": "our own output", "user/export/blockcanary/log_file.c": "our own output",
     "user/export/record_file.c": "our own output",
     "user/serve/record_index.c": "files of the DIR that the user named", "user/serve/marks.c": "likewise",
-    "user/serve/removal.c": "likewise", "user/serve/serve.c": "likewise",
+    "user/serve/removal.c": "likewise", "user/serve/block_log.c": "likewise", "user/serve/serve.c": "likewise",
     "user/export/record/record_redact.c": "the key, named by the user",
 }
 

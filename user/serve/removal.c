@@ -11,15 +11,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "export/blockcanary/blockcanary.h"
 #include "export/record_file.h"
+#include "serve/block_log.h"
 
 #define LOCK_PATIENCE_NS (10 * NS_PER_SEC)
 #define COPY_PART	 (1u << 20)
-#define LOGS_PART	 16	    /* logs between looks at the clock */
-#define LOG_HEAD_MAX	 (64 << 10) /* bytes of a log; the line is before the stacks */
-#define MISSING_MAX	 16 /* names of logs that are gone already, before the search ends */
-#define ID_LINE		 "\nx-id = "
+#define LOGS_PART	 16 /* logs between looks at the clock */
 
 void removal__init(struct removal *removal, struct record_index *index, uint64_t seq, bool all)
 {
@@ -297,48 +294,14 @@ static int commit(struct removal *r, int i)
 	return res ? res : 1;
 }
 
-/* --- the logs: of one millisecond there may be several; each has its block's id */
-
-static bool log_has_id(int dirfd, const char *name, uint64_t id)
-{
-	int fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	char *text = malloc(LOG_HEAD_MAX + 1), *line;
-	ssize_t n = fd >= 0 && text ? pread(fd, text, LOG_HEAD_MAX, 0) : -1;
-	bool has = false;
-
-	if (fd >= 0)
-		close(fd);
-	if (n >= 0) {
-		text[n] = '\0';
-		line = strstr(text, ID_LINE);
-		if (line) {
-			line += strlen(ID_LINE);
-			line[strcspn(line, "\r\n")] = '\0';
-			has = record_index__hash(line) == id;
-		}
-	}
-	free(text);
-	return has;
-}
+/* --- the logs */
 
 static void remove_log(struct removal *r, const struct removed_log *log)
 {
 	struct strbuf name = STRBUF_INIT;
-	unsigned missing = 0;
-	uint64_t size;
 
-	for (unsigned i = 0; !name.failed && missing < MISSING_MAX; i++) {
-		strbuf__reset(&name);
-		blockcanary__add_name(&name, log->end_ns, i);
-		if (!own_file__size(r->index->dirfd, strbuf__str(&name), &size)) {
-			missing++;
-			continue;
-		}
-		if (!log_has_id(r->index->dirfd, strbuf__str(&name), log->id))
-			continue;
+	if (block_log__find(r->index->dirfd, log->end_ns, log->id, &name))
 		r->log_removed_cnt += !unlinkat(r->index->dirfd, strbuf__str(&name), 0);
-		break;
-	}
 	strbuf__free(&name);
 }
 

@@ -11,6 +11,7 @@
 #include "export/json/json.h"
 #include "export/report/report.h"
 #include "serve/archive.h"
+#include "serve/block_log.h"
 
 struct shared {
 	const Jankbpf__Block *block;
@@ -18,11 +19,15 @@ struct shared {
 	struct strbuf json, log, log_name, json_name;
 };
 
-static void make(struct shared *s, const Jankbpf__Record *record)
+/* The log in the directory is the better one: in JSON, some of its numbers were rounded. */
+static void make(struct shared *s, int dirfd, uint64_t id, const Jankbpf__Record *record)
 {
+	if (!block_log__read(dirfd, s->end_ns, id, &s->log)) {
+		strbuf__reset(&s->log);
+		blockcanary__add_log(&s->log, s->block, NULL);
+	}
 	json__add_record(&s->json, record);
 	strbuf__addc(&s->json, '\n');
-	blockcanary__add_log(&s->log, s->block, NULL);
 	blockcanary__add_name(&s->log_name, s->end_ns, 0);
 	strbuf__add(&s->json_name, s->log_name.data, s->log_name.len - strlen(".log"));
 	strbuf__adds(&s->json_name, ".json");
@@ -113,7 +118,7 @@ enum MHD_Result answer__share(struct server *server, struct MHD_Connection *conn
 				    "there is no such block any more");
 	} else {
 		s.end_ns = at->end_ns;
-		make(&s, record);
+		make(&s, server->index.dirfd, at->id, record);
 		ret = queue_as(connection, &s, as ?: "");
 	}
 	if (record)
