@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The pictures of docs/report.md and docs/serve.md: traces simjank and a redis for half a minute (as root), writes the report, and takes its
+"""The pictures of docs/report.md, docs/serve.md and docs/top.md: traces simjank and a redis for half a minute (as root), writes the report, and takes its
 pictures: `screenshots.py DIR [RECORDS]`. With RECORDS, a directory of -o, nothing is traced."""
 import os
 import signal
@@ -15,6 +15,7 @@ ROOT = os.path.join(HERE, "..", "..")
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "lib")]
 import driver  # noqa: E402
 from serve import Serve, until  # noqa: E402
+from terminal import Terminal  # noqa: E402
 
 PORT = "7391"
 LUA = "local i = 0 while i < 3000000 do i = i + 1 end"
@@ -48,8 +49,14 @@ def trace(folder):
     kept = os.path.join(folder, "kept")
     tracer = subprocess.Popen([os.path.join(ROOT, "jankbpf"), "-q", "-p", pids, "-t", "10ms", "-o", kept],
                               stdout=subprocess.DEVNULL)
+    terminal = Terminal(folder, (140, 24), os.path.join(ROOT, "jankbpf"), "top", "-p", pids, "-t", "10ms")
     time.sleep(3)
     load(SECONDS)
+    terminal.press("Tab")
+    time.sleep(1)
+    with open(os.path.join(folder, "top.html"), "w", encoding="utf-8") as file:
+        file.write(terminal.page())
+    terminal.close()
     tracer.send_signal(signal.SIGINT)
     tracer.wait()
     for process in started:
@@ -123,6 +130,15 @@ def served(kept, folder):
         serve.stop()
 
 
+def live(page, folder):
+    browser = driver.Browser(width=1150, height=440)
+    try:
+        browser.open(page)
+        take(browser, folder, "top")
+    finally:
+        browser.close()
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="jankbpf-pictures-") as folder:
         kept = sys.argv[2] if len(sys.argv) > 2 else trace(folder)
@@ -130,6 +146,8 @@ def main():
         subprocess.run([os.path.join(ROOT, "jankbpf"), "report", "--format", "html", "-o", page, kept], check=True)
         pictures(page, sys.argv[1])
         served(kept, sys.argv[1])
+        if os.path.exists(os.path.join(folder, "top.html")):
+            live(os.path.join(folder, "top.html"), sys.argv[1])
 
 
 main()
