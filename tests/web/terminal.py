@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: GPL-2.0
 """A terminal (tmux) of its own, and what it shows as a page for a picture."""
 import html
 import os
