@@ -20,6 +20,7 @@ def test_sums(process):
     """A thread that ends in the run has its counts in a record of the kernel, the others in a look."""
     result = bad.Tracer("--json", "-t", "25ms", "-d", "4", "--interval", "500ms", "-p", process.pid).finish(60)
     records = result.records()
+    bad.valid(result, "records with intervals fit the schema")
     intervals, summary = of_type(records, "interval"), of_type(records, "summary")[0]
     ok(len(intervals) >= 4, "a record each half second", len(intervals))
     ends = [i["start_ns"] + i["elapsed_ns"] for i in intervals]
