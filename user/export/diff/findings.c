@@ -14,8 +14,8 @@
 #define BLOCKS_MIN    5	  /* of both sides, to compare a fault */
 #define INTERVALS_MIN 5	  /* of each side, to compare quantiles */
 #define RATE_RATIO    1.2 /* smaller changes of a rate are not notable */
-#define TIME_RATIO    1.1 /* the same of a quantile */
-#define TIME_MIN_NS   5000
+#define TIME_RATIO    1.2 /* the same of a quantile */
+#define TIME_MIN_NS   20000
 
 static const struct {
 	enum diff_kind kind;

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""How often jankbpf diff is right: pairs of runs of redis, node and simjank, equal ones and ones with a known
+regression. `diff_trial.py [PAIRS [SECONDS]]`, as root on a machine with nothing else to do. Prints a line for each pair
+and the two figures: regressions found, equal pairs with something worse."""
+import http.client
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+JANKBPF = os.path.join(ROOT, "jankbpf")
+REDIS_PORT, NODE_PORT = 7393, 7394
+NODE = """require('http').createServer((q, s) => { const ms = Number(q.url.slice(1)), t = process.hrtime.bigint();
+while (process.hrtime.bigint() - t < BigInt(Math.round(ms * 1e6))); s.end(); }).listen(%d)""" % NODE_PORT
+
+
+class Redis:
+    def __init__(self, folder):
+        self.process = subprocess.Popen(["redis-server", "--port", str(REDIS_PORT), "--save", "", "--dir", folder,
+                                         "--enable-debug-command", "local"], stdout=subprocess.DEVNULL)
+
+    def stall(self, ms):
+        subprocess.run(["redis-cli", "-p", str(REDIS_PORT), "debug", "sleep", str(ms / 1000)], check=False,
+                       stdout=subprocess.DEVNULL)
+
+
+class Node:
+    def __init__(self, folder):
+        self.process = subprocess.Popen(["node", "-e", NODE], cwd=folder)
+
+    def stall(self, ms):
+        connection = http.client.HTTPConnection("127.0.0.1", NODE_PORT)
+        connection.request("GET", f"/{ms}")
+        connection.getresponse().read()
+        connection.close()
+
+
+def load(program, rng, end, short_cnt, ms):
+    """Stalls at random times, and short requests between them."""
+    while time.monotonic() < end:
+        program.stall(rng.uniform(0.8, 1.2) * ms)
+        for _ in range(rng.randint(0, 2 * short_cnt)):
+            program.stall(1)
+            time.sleep(rng.expovariate(1 / 0.01))
+
+
+def run(kind, folder, seconds, seed, short_cnt, ms):
+    out = os.path.join(folder, f"{seed}")
+    if kind == "simjank":
+        process = subprocess.Popen([os.path.join(ROOT, "simjank"), "--quiet", "--order", "random", "--seed", str(seed), "--count",
+                                    "1000000", "--gap", "10ms", "--scenario",
+                                    f"busy:{int(ms * .8)}ms-{int(ms * 1.2)}ms" + ",sleep:1ms" * short_cnt])
+        program = None
+    else:
+        program = {"redis": Redis, "node": Node}[kind](folder)
+        process = program.process
+    time.sleep(0.7)
+    tracer = subprocess.Popen([JANKBPF, "-q", "--json", "-t", "25ms", "-d", str(seconds + 1), "--interval", "500ms", "-o", out, "-p",
+                               str(process.pid)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    if program:
+        load(program, random.Random(seed), time.monotonic() + seconds + 2, short_cnt, ms)
+    tracer.wait()
+    process.kill()
+    process.wait()
+    return out
+
+
+def main():
+    pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 6
+    found = false = 0
+    for nr in range(2 * pairs):
+        kind, worse = ("redis", "node", "simjank")[nr % 3], nr % 2
+        # A regression is three times as many stalls among the requests, or stalls of twice the length.
+        before = (6, 40)
+        after = ((2, 40), (6, 80))[nr // 2 % 2] if worse else before
+        with tempfile.TemporaryDirectory(prefix="jankbpf-trial-") as folder:
+            a, b = run(kind, folder, seconds, 2 * nr, *before), run(kind, folder, seconds, 2 * nr + 1, *after)
+            done = subprocess.run([JANKBPF, "diff", "--json", a, b], capture_output=True, text=True, check=False)
+        says = [f"{f['what']} {f.get('signature', '')[:8]} x{f.get('ratio', 0):.2f} p={f['p']:.4f}"
+                for f in json.loads(done.stdout)["findings"] if f["verdict"] == "worse"]
+        found += bool(worse and says)
+        false += bool(not worse and says)
+        print(f"{kind:8} {'worse' if worse else 'equal'} {after if worse else ''}: {'; '.join(says) or '-'}", flush=True)
+    print(f"regressions found: {found} of {pairs}; equal pairs with something worse: {false} of {pairs}")
+
+
+main()
