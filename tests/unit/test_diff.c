@@ -44,6 +44,14 @@ static void test_statistics(void)
 	ok(fabs(low - 0.69150290) < 1e-6 && high == 1, "of 10 of 10");
 	ok(fabs(student_p(2.228, 10) - 0.05) < 1e-4, "t of 2.228 with 10 degrees");
 	ok(is_near(student_p(1, 1), 0.5), "t of 1 with 1 degree (Cauchy)");
+	ok(fabs(rank_sum((uint64_t[]){ 1, 2, 3, 4, 5 }, 5, (uint64_t[]){ 6, 7, 8, 9, 10 }, 5) -
+		2.611165) < 1e-5,
+	   "five that are larger than five others");
+	ok(rank_sum((uint64_t[]){ 3, 3, 3, 50 }, 3, (uint64_t[]){ 3, 3 }, 2) == 0, "all are equal");
+	ok(fabs(rank_sum((uint64_t[]){ 1, 2, 2, 3 }, 4, (uint64_t[]){ 2, 3, 3, 4 }, 4) - 1.517442) <
+		   1e-3,
+	   "with ties");
+	ok(fabs(normal_p(1.959964) - 0.05) < 1e-6, "1.96 standard deviations");
 	adjust_p(list, 4);
 	ok(list[0].nr == 3 && is_near(list[0].p, 0.02) && is_near(list[1].p, 0.02) &&
 		   is_near(list[2].p, 0.04) && is_near(list[3].p, 0.04),
@@ -71,6 +79,7 @@ struct world {
 	double rate;	/* faults in an interval */
 	unsigned burst; /* blocks of each */
 	double median_us;
+	double delay_ms;
 };
 
 static void fill_loop(Jankbpf__Loop *loop, Jankbpf__Bucket **list, Jankbpf__Bucket *buckets,
@@ -93,7 +102,8 @@ static void fill_loop(Jankbpf__Loop *loop, Jankbpf__Bucket **list, Jankbpf__Buck
 	loop->buckets = list;
 }
 
-static void add_block(struct diff *diff, unsigned side, uint64_t real_ns, const char *signature)
+static void add_block(struct diff *diff, unsigned side, uint64_t real_ns, const char *signature,
+		      double delay_ms)
 {
 	Jankbpf__Record record = JANKBPF__RECORD__INIT;
 	Jankbpf__Block block = JANKBPF__BLOCK__INIT;
@@ -104,7 +114,7 @@ static void add_block(struct diff *diff, unsigned side, uint64_t real_ns, const 
 	block.start = start.data;
 	block.process = (char *)"server";
 	block.loop = (char *)"epoll";
-	block.duration_ns = 1000;
+	block.duration_ns = (uint64_t)(delay_ms * (0.7 + 0.6 * uniform()) * 1e6);
 	cause.signature = (char *)signature;
 	cause.summary = (char *)"a sentence";
 	block.cause = &cause;
@@ -147,7 +157,7 @@ static void sample(struct diff *diff, unsigned side, const struct world *world)
 		add_interval(diff, side, at_ns, world);
 		for (unsigned n = poisson(world->rate); n; n--)
 			for (unsigned k = 0; k < world->burst; k++)
-				add_block(diff, side, at_ns + SEC / 2, "aaaa");
+				add_block(diff, side, at_ns + SEC / 2, "aaaa", world->delay_ms);
 	}
 }
 
@@ -178,13 +188,14 @@ static void test_trials(void)
 		bool worse;
 		const char *what;
 	} rows[] = {
-		{ { 2, 1, 100 }, { 2, 1, 100 }, false, "equal" },
-		{ { 2, 5, 100 }, { 2, 5, 100 }, false, "equal, in bursts" },
-		{ { 0.2, 10, 100 }, { 0.2, 10, 100 }, false, "equal, in rare bursts" },
-		{ { 2, 1, 100 }, { 5, 1, 100 }, true, "more blocks" },
-		{ { 2, 5, 100 }, { 6, 5, 100 }, true, "more bursts" },
-		{ { 0, 1, 100 }, { 1, 1, 100 }, true, "a new fault" },
-		{ { 2, 1, 100 }, { 2, 1, 130 }, true, "slower dispatches" },
+		{ { 2, 1, 100, 50 }, { 2, 1, 100, 50 }, false, "equal" },
+		{ { 2, 5, 100, 50 }, { 2, 5, 100, 50 }, false, "equal, in bursts" },
+		{ { 0.2, 10, 100, 50 }, { 0.2, 10, 100, 50 }, false, "equal, in rare bursts" },
+		{ { 2, 1, 100, 50 }, { 5, 1, 100, 50 }, true, "more blocks" },
+		{ { 2, 5, 100, 50 }, { 6, 5, 100, 50 }, true, "more bursts" },
+		{ { 0, 1, 100, 50 }, { 1, 1, 100, 50 }, true, "a new fault" },
+		{ { 2, 1, 100, 50 }, { 2, 1, 130, 50 }, true, "slower dispatches" },
+		{ { 2, 1, 100, 50 }, { 2, 1, 100, 75 }, true, "longer blocks" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -203,7 +214,7 @@ static void test_trials(void)
 static void test_output(void)
 {
 	static const char *const names[] = { "before", "after\033[2J" };
-	static const struct world a = { 2, 1, 100 }, b = { 20, 1, 100 };
+	static const struct world a = { 2, 1, 100, 50 }, b = { 20, 1, 100, 50 };
 	struct diff diff = {};
 	struct diff_findings findings;
 	struct strbuf sb = STRBUF_INIT;
@@ -231,7 +242,7 @@ static void test_summary(void)
 {
 	Jankbpf__Record record = JANKBPF__RECORD__INIT;
 	Jankbpf__Summary summary = JANKBPF__SUMMARY__INIT;
-	static const struct world world = { 0, 1, 100 };
+	static const struct world world = { 0, 1, 100, 50 };
 	Jankbpf__Loop loop, *loops[] = { &loop };
 	Jankbpf__Bucket buckets[10], *list[10];
 	struct diff diff = {};

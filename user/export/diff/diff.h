@@ -41,8 +41,9 @@ struct diff_fault {
 	char *signature; /* the key; "" for all blocks */
 	char *summary;	 /* of its last block; NULL: none */
 	struct {
-		uint64_t cnt, max_ns;
-		uint64_t *ends_ns; /* of its blocks, CLOCK_REALTIME */
+		uint64_t cnt;
+		uint64_t *ends_ns;   /* of its blocks, CLOCK_REALTIME */
+		uint64_t *delays_ns; /* of these */
 	} sides[DIFF_SIDES];
 	UT_hash_handle hh;
 };
@@ -76,13 +77,13 @@ int diff__add(struct diff *diff, unsigned side, const Jankbpf__Record *record);
 
 /* --- findings.c */
 
-enum diff_kind { DIFF_FAULT, DIFF_LOOP, DIFF_P50, DIFF_P90, DIFF_P99 };
+enum diff_kind { DIFF_FAULT, DIFF_LOOP, DIFF_DELAY, DIFF_P50, DIFF_P90, DIFF_P99 };
 
 struct diff_finding {
 	enum diff_kind kind;
 	const struct diff_loop *loop;
-	const struct diff_fault *fault; /* of DIFF_FAULT and DIFF_LOOP */
-	/* Blocks for each million dispatches; or the quantile in ns. */
+	const struct diff_fault *fault; /* of DIFF_FAULT, DIFF_LOOP and DIFF_DELAY */
+	/* Blocks for each million dispatches; or the median of delays or the quantile in ns. */
 	double values[DIFF_SIDES];
 	double ratio, low,
 		high; /* of B to A, with its bounds; infinite if A has none. 0: no bounds */

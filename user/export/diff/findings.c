@@ -92,6 +92,26 @@ static double ratio_of(double share, const double *dispatches)
 	return share < 1 ? share / (1 - share) * dispatches[DIFF_A] / dispatches[DIFF_B] : INFINITY;
 }
 
+/* Do its blocks take longer? Of a burst, one block counts. */
+static int compare_delays(const struct diff_loop *loop, struct diff_fault *fault, double dispersion,
+			  struct diff_findings *ret)
+{
+	struct diff_finding finding = { .kind = DIFF_DELAY, .loop = loop, .fault = fault };
+	double z;
+
+	if (!*fault->signature || fault->sides[DIFF_A].cnt < BLOCKS_MIN ||
+	    fault->sides[DIFF_B].cnt < BLOCKS_MIN)
+		return 0;
+	z = rank_sum(fault->sides[DIFF_A].delays_ns, fault->sides[DIFF_A].cnt,
+		     fault->sides[DIFF_B].delays_ns, fault->sides[DIFF_B].cnt);
+	finding.p = normal_p(z / sqrt(dispersion));
+	for (unsigned i = 0; i < DIFF_SIDES; i++) /* they are sorted now */
+		finding.values[i] = (double)fault->sides[i].delays_ns[fault->sides[i].cnt / 2];
+	finding.ratio = finding.values[DIFF_B] / finding.values[DIFF_A];
+	finding.notable = finding.ratio >= TIME_RATIO || finding.ratio <= 1 / TIME_RATIO;
+	return add(ret, &finding);
+}
+
 static int compare_rates(const struct diff_loop *loop, struct diff_fault *fault,
 			 struct diff_findings *ret)
 {
@@ -115,7 +135,7 @@ static int compare_rates(const struct diff_loop *loop, struct diff_fault *fault,
 	finding.low = ratio_of(low, dispatches);
 	finding.high = ratio_of(high, dispatches);
 	finding.notable = finding.ratio >= RATE_RATIO || finding.ratio <= 1 / RATE_RATIO;
-	return add(ret, &finding);
+	return add(ret, &finding) ?: compare_delays(loop, fault, dispersion, ret);
 }
 
 /* --- quantiles of dispatches */

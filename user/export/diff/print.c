@@ -9,11 +9,10 @@
 #include "export/diff/diff.h"
 #include "export/json/json.h"
 
-static const char *const kind_words[] = { [DIFF_FAULT] = "fault",
-					  [DIFF_LOOP] = "blocks",
-					  [DIFF_P50] = "p50",
-					  [DIFF_P90] = "p90",
-					  [DIFF_P99] = "p99" };
+static const char *const kind_words[] = {
+	[DIFF_FAULT] = "fault", [DIFF_LOOP] = "blocks", [DIFF_DELAY] = "delay",
+	[DIFF_P50] = "p50",	[DIFF_P90] = "p90",	[DIFF_P99] = "p99"
+};
 
 static bool is_rate(const struct diff_finding *finding)
 {
@@ -89,8 +88,9 @@ static void add_finding(struct strbuf *sb, const struct diff_finding *finding)
 	text__add_clean(sb, finding->loop->process);
 	strbuf__adds(sb, " · ");
 	text__add_clean(sb, finding->loop->loop);
-	if (finding->kind == DIFF_FAULT)
-		strbuf__addf(sb, " · fault %.8s\n", finding->fault->signature);
+	if (finding->kind == DIFF_FAULT || finding->kind == DIFF_DELAY)
+		strbuf__addf(sb, " · fault %.8s%s\n", finding->fault->signature,
+			     finding->kind == DIFF_DELAY ? ", median delay" : "");
 	else
 		strbuf__addf(sb, " · %s\n",
 			     finding->kind == DIFF_LOOP ? "all blocks" : kind_words[finding->kind]);
@@ -170,7 +170,7 @@ static void add_object(struct jsonw *w, const struct diff_finding *finding)
 	jsonw__str(w, finding->loop->process);
 	jsonw__key(w, "loop");
 	jsonw__str(w, finding->loop->loop);
-	if (finding->kind == DIFF_FAULT) {
+	if (finding->kind == DIFF_FAULT || finding->kind == DIFF_DELAY) {
 		jsonw__key(w, "signature");
 		jsonw__str(w, finding->fault->signature);
 		if (finding->fault->summary) {

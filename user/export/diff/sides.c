@@ -24,8 +24,10 @@ static void free_fault(struct diff_fault *fault)
 {
 	free(fault->signature);
 	free(fault->summary);
-	for (unsigned i = 0; i < DIFF_SIDES; i++)
+	for (unsigned i = 0; i < DIFF_SIDES; i++) {
 		free(fault->sides[i].ends_ns);
+		free(fault->sides[i].delays_ns);
+	}
 	free(fault);
 }
 
@@ -212,23 +214,31 @@ static int add_summary(struct diff *diff, unsigned nr, const Jankbpf__Summary *s
 
 /* --- blocks */
 
+static int longer(uint64_t **list, uint64_t cnt)
+{
+	uint64_t *ret = *list;
+
+	if (cnt & (cnt - 1)) /* the room is full at powers of two */
+		return 0;
+	ret = reallocarray(ret, cnt ? 2 * cnt : 1, sizeof(*ret));
+	if (!ret)
+		return -ENOMEM;
+	*list = ret;
+	return 0;
+}
+
 static int count_block(struct diff_fault *fault, unsigned nr, const Jankbpf__Block *block,
 		       uint64_t end_ns)
 {
-	uint64_t cnt = fault->sides[nr].cnt, *ends;
 	const char *summary = block->cause ? block->cause->summary : NULL;
+	uint64_t cnt = fault->sides[nr].cnt;
 	char *copy;
 
-	if (!(cnt & (cnt - 1))) { /* a power of two: the room is full */
-		ends = reallocarray(fault->sides[nr].ends_ns, cnt ? 2 * cnt : 1, sizeof(*ends));
-		if (!ends)
-			return -ENOMEM;
-		fault->sides[nr].ends_ns = ends;
-	}
+	if (longer(&fault->sides[nr].ends_ns, cnt) || longer(&fault->sides[nr].delays_ns, cnt))
+		return -ENOMEM;
 	fault->sides[nr].ends_ns[cnt] = end_ns;
+	fault->sides[nr].delays_ns[cnt] = value__delay(block);
 	fault->sides[nr].cnt++;
-	if (value__delay(block) > fault->sides[nr].max_ns)
-		fault->sides[nr].max_ns = value__delay(block);
 	if (!summary || !*fault->signature)
 		return 0;
 	copy = strdup(summary);

@@ -91,6 +91,55 @@ double student_p(double t, double freedom)
 	return beta_part(freedom / 2, 0.5, freedom / (freedom + t * t));
 }
 
+static int by_size(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* How many at the start of a sorted list equal value. */
+static size_t count_same(const uint64_t *list, size_t cnt, uint64_t value)
+{
+	size_t ret = 0;
+
+	while (ret < cnt && list[ret] == value)
+		ret++;
+	return ret;
+}
+
+double rank_sum(uint64_t *a, size_t a_cnt, uint64_t *b, size_t b_cnt)
+{
+	double n = (double)(a_cnt + b_cnt), sum = 0, ties = 0, before = 0, variance;
+	size_t i = 0, k = 0;
+
+	if (!a_cnt || !b_cnt)
+		return 0;
+	qsort(a, a_cnt, sizeof(*a), by_size);
+	qsort(b, b_cnt, sizeof(*b), by_size);
+	while (i < a_cnt || k < b_cnt) {
+		uint64_t value = k == b_cnt || (i < a_cnt && a[i] < b[k]) ? a[i] : b[k];
+		size_t of_a = count_same(a + i, a_cnt - i, value);
+		size_t of_b = count_same(b + k, b_cnt - k, value);
+		double same = (double)(of_a + of_b);
+
+		sum += (double)of_b * (before + (same + 1) / 2);
+		ties += same * same * same - same;
+		before += same;
+		i += of_a;
+		k += of_b;
+	}
+	variance = (double)a_cnt * (double)b_cnt / 12 * (n + 1 - ties / (n * (n - 1)));
+	if (variance <= 0)
+		return 0;
+	return (sum - (double)b_cnt * (n + 1) / 2) / sqrt(variance);
+}
+
+double normal_p(double z)
+{
+	return erfc(fabs(z) / sqrt(2));
+}
+
 static int by_p(const void *a, const void *b)
 {
 	const struct p_value *x = a, *y = b;

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * The regularized incomplete beta function I_x(a, b), for a, b > 0 and x in 0..1; within 1e-10. It
@@ -25,6 +26,15 @@ void binomial_bounds(double k, double n, double *ret_low, double *ret_high);
 
 /* Probability of |t| or more, on both sides, with this many degrees of freedom. */
 double student_p(double t, double freedom);
+
+/*
+ * The rank sum of Wilcoxon, Mann and Whitney: standard deviations by which the second sample is
+ * larger than by chance, with equal values at their middle rank. Sorts both. 0 if one is empty.
+ */
+double rank_sum(uint64_t *a, size_t a_cnt, uint64_t *b, size_t b_cnt);
+
+/* Probability of a deviation of |z| standard deviations or more, on both sides. */
+double normal_p(double z);
 
 /*
  * Benjamini and Hochberg 1995: replaces each p by its adjusted value. Taking all tests below q then
