@@ -188,10 +188,10 @@ struct jank_conf {
 	__u32 compat_apart; /* sys_enter and sys_exit serve 32-bit programs only */
 	/* select, whose timeout is in microseconds; -1: not on this architecture */
 	__s32 select_nr;
-	__u32 copy_sz;	  /* initial bytes copied of a user stack; 0: no copies */
-	__u32 name_tgid;  /* the first jankbpf-name */
-	__u32 adjustable; /* the threshold is jank_threshold_ns, which user space may change */
-	__u32 pad;
+	__u32 copy_sz;	   /* initial bytes copied of a user stack; 0: no copies */
+	__u32 name_tgid;   /* the first jankbpf-name */
+	__u32 adjustable;  /* the threshold is jank_threshold_ns, which user space may change */
+	__u32 history_cnt; /* entries of jank_history for each CPU, a power of two; 0: none */
 	__u32 uids[JANK_FILTER_MAX];
 	__s32 epoll_nr[JANK_EPOLL_CNT]; /* -1: not on this architecture */
 	__s32 restart_nr[2];		/* restart_syscall, of 64-bit and 32-bit programs */
@@ -199,6 +199,45 @@ struct jank_conf {
 	__u8 syscall_class[JANK_SYSCALL_MAX]; /* by system-call number: JANK_CLASS_* */
 };
 _Static_assert(sizeof(struct jank_conf) == 376 + JANK_SYSCALL_MAX, "jank_conf");
+
+/*
+ * History of a CPU (--record): entries of an overwritten buffer that user space maps. CPU i has the
+ * entries from i * jank_conf.history_cnt on; its n-th entry is at n modulo that count.
+ */
+#define JANK_HISTORY_SWITCH    1 /* tid gets the CPU, 0: idle; other_tid leaves it */
+#define JANK_HISTORY_WAKE      2 /* tid, a watched thread, is woken by other_tid */
+#define JANK_HISTORY_TICK      3 /* the sampler's clock ticked while tid, a watched thread, ran */
+#define JANK_HISTORY_KIND      0x0f /* the bits of the kind */
+#define JANK_HISTORY_PREEMPTED 0x40 /* SWITCH: other_tid was preempted */
+#define JANK_HISTORY_IRQ       0x80 /* WAKE: in an interrupt, not by the code of other_tid */
+
+#define JANK_HISTORY_DISPATCH 1 /* TICK: a dispatch is open */
+#define JANK_HISTORY_USER     2 /* TICK: in user mode */
+
+#define JANK_HISTORY_CPU_UNKNOWN 0xffff
+
+struct jank_history_entry {
+	__u64 t_ns; /* CLOCK_MONOTONIC */
+	__u32 tid, tgid;
+	__u32 other_tid;
+	/*
+	 * SWITCH: the state in which other_tid leaves (TASK_* of linux/sched.h). WAKE: the CPU that
+	 * tid ran on, or JANK_HISTORY_CPU_UNKNOWN. TICK: JANK_HISTORY_DISPATCH, _USER.
+	 */
+	__u16 state;
+	__u8 prio; /* of tid, see JANK_PRIO_OFFSET */
+	__u8 kind; /* JANK_HISTORY_* */
+	char comm[JANK_COMM_SZ];
+};
+_Static_assert(sizeof(struct jank_history_entry) == 40, "jank_history_entry");
+
+/* Of a CPU, in a cache line of its own. */
+struct jank_history_head {
+	__u64 cnt;  /* entries written so far */
+	__u32 busy; /* one is being written: an NMI must not write another */
+	__u32 pad[13];
+};
+_Static_assert(sizeof(struct jank_history_head) == 64, "jank_history_head");
 
 /* Input (in) and output (out) of the calibration object, about the task that runs it. */
 struct jank_calibration {

@@ -32,6 +32,8 @@ struct jank_copy_deep_map jank_copy_deep SEC(".maps");
 struct jank_scratch_map jank_scratch SEC(".maps");
 struct jank_look_map jank_look SEC(".maps");
 struct jank_vblanks_map jank_vblanks SEC(".maps");
+struct jank_history_map jank_history SEC(".maps");
+struct jank_history_heads_map jank_hist_heads SEC(".maps");
 
 __u64 jank_threshold_ns = 0;
 __u32 jank_runnable_cnt = 0;

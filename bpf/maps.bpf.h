@@ -182,6 +182,26 @@ struct jank_vblanks_map {
 	__type(value, struct jank_vblanks);
 };
 
+/*
+ * History of each CPU, read by user space through a mapping. User space sets max_entries: the CPUs
+ * times jank_conf.history_cnt, and the CPUs.
+ */
+#define HISTORY_MAPPED (1u << 10) /* BPF_F_MMAPABLE: 5.5 (fc9702273e2e) */
+struct jank_history_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, HISTORY_MAPPED);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct jank_history_entry);
+};
+struct jank_history_heads_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, HISTORY_MAPPED);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct jank_history_head);
+};
+
 /* Output of a read of one thread: the record first. It has one reader at a time. */
 struct jank_look {
 	struct jank_rec_thread thread;
@@ -219,6 +239,8 @@ extern struct jank_copy_deep_map jank_copy_deep SEC(".maps");
 extern struct jank_scratch_map jank_scratch SEC(".maps");
 extern struct jank_look_map jank_look SEC(".maps");
 extern struct jank_vblanks_map jank_vblanks SEC(".maps");
+extern struct jank_history_map jank_history SEC(".maps");
+extern struct jank_history_heads_map jank_hist_heads SEC(".maps");
 
 /* Number of traced threads that wait for a CPU within a dispatch, over all CPUs. */
 extern __u32 jank_runnable_cnt;

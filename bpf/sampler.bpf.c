@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Sampler: a clock event on each CPU that checks whether a slow dispatch is running there. */
 #include "bpf/copy_user_stack.bpf.h"
+#include "bpf/history.bpf.h"
 #include "bpf/read_message.bpf.h"
 #include "bpf/script.bpf.h"
 #include "bpf/stack.bpf.h"
@@ -117,6 +118,8 @@ int jank_on_sample(struct bpf_perf_event_data *ctx)
 	if (jank_conf.watch_ns && watch)
 		sampler__look(watch, now);
 	t = filter__maybe(KREAD(task, tgid)) ? thread__get(task) : NULL;
+	if (history__is_on() && t)
+		history__tick(task, t->start_ns, PT_REGS_IP(&ctx->regs), now);
 	if (t && t->start_ns) {
 		if (now - t->start_ns >= jank_conf.sample_age_ns && !t->off)
 			sampler__sample(ctx, t, task, now);

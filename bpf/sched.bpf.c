@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Probes of the scheduler: switches, wake-ups, and the ends of threads and programs. */
 #include "bpf/sched.bpf.h"
+#include "bpf/history.bpf.h"
 #include "bpf/loop.bpf.h"
 #include "bpf/preempt.bpf.h"
 
@@ -9,14 +10,15 @@ int jank_on_switch(__u64 *ctx)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	bool preempt = ctx[0];
+	u64 now = history__is_on() ? history__switch(ctx, prev, next, preempt) : 0;
 	struct jank_thread *t;
-	u64 now = 0;
 
 	t = filter__maybe(KREAD(prev, tgid)) ? thread__get(prev) : NULL;
 	if (t)
 		thread__is(t, prev);
 	if (t && t->start_ns) {
-		now = bpf_ktime_get_ns();
+		if (!now)
+			now = bpf_ktime_get_ns();
 		sched__leave(ctx, t, prev, preempt, compat__switch_state(ctx, prev), now);
 	} else {
 		if (t && thread__waits(t)) {
@@ -64,6 +66,29 @@ int jank_on_switch(__u64 *ctx)
 	return 0;
 }
 
+/* A thread that wakes itself does not sleep, and interrupts are enabled then (try_to_wake_up). */
+static __noinline int sched__keep_wake(void *ctx, struct task_struct *task, __u64 now)
+{
+	struct task_struct *waker = KERNEL_CURRENT();
+	struct jank_history_head *head;
+	struct jank_history_entry *entry;
+	bool in_irq;
+
+	if (waker == task)
+		return 0;
+	entry = history__next(&head);
+	if (!entry)
+		return 0;
+	in_irq = !compat__on_task_stack(ctx, waker, (volatile __u64 *)&entry->t_ns);
+	history__fill(entry, task, now);
+	entry->other_tid = KREAD(waker, pid);
+	entry->state = bpf_core_field_exists(task->wake_cpu) ? KREAD(task, wake_cpu)
+							     : JANK_HISTORY_CPU_UNKNOWN;
+	entry->kind = JANK_HISTORY_WAKE | (in_irq ? JANK_HISTORY_IRQ : 0);
+	history__done(head);
+	return 0;
+}
+
 TRACEPOINT("sched_waking")
 int BPF_PROG(jank_on_waking, struct task_struct *task)
 {
@@ -76,6 +101,8 @@ int BPF_PROG(jank_on_waking, struct task_struct *task)
 	if (!t && !waker_watch__is_on())
 		return 0;
 	now = bpf_ktime_get_ns();
+	if (history__is_on() && t)
+		sched__keep_wake(ctx, task, now);
 	if (waits)
 		sched__due(t, task, now);
 	if (t && t->start_ns)

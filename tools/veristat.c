@@ -16,14 +16,15 @@
 #include "probes/features.h"
 #include "probes/loader.h"
 
-#define PROGRAM_MAX 64
+#define PROGRAM_MAX    64
+#define RECORD_ENTRIES 1024 /* of --record; their number does not change the programs */
 
 static struct catalogue *catalogue; /* for the marks */
 
 struct set {
 	const char *name;
 	struct features features;
-	bool uprobe_waits, one_process;
+	bool uprobe_waits, one_process, record;
 };
 
 struct program {
@@ -103,6 +104,7 @@ static int try_set(struct report *report, const struct set *set)
 		.uprobe_waits = set->uprobe_waits,
 		.frequency_hz = frequency(&set->features),
 		.stack_sz = JANK_COPY_SZ,
+		.history = { set->record ? RECORD_ENTRIES : 0, 1 },
 	};
 	struct tally tally = { .report = report };
 	struct loader *loader = NULL;
@@ -152,22 +154,27 @@ static bool is_new(const struct set *sets, size_t cnt)
  * All features, then each optional one off if that changes what is loaded, then each option that
  * does.
  */
-static size_t make_sets(const struct features *all, struct set sets[FEATURE_CNT + 3])
+static size_t make_sets(const struct features *all, struct set sets[FEATURE_CNT + 5])
 {
 	static char names[FEATURE_CNT][48];
 	size_t cnt = 0;
 
-	sets[cnt++] = (struct set){ "one process", *all, false, true };
-	sets[cnt++] = (struct set){ "many processes", *all, false, false };
-	sets[cnt++] = (struct set){ "--backend uprobe", *all, true, true };
+	sets[cnt++] = (struct set){ "one process", *all, false, true, false };
+	sets[cnt++] = (struct set){ "many processes", *all, false, false, false };
+	sets[cnt++] = (struct set){ "--backend uprobe", *all, true, true, false };
 	for (int i = 0; i < FEATURE_CNT; i++) {
 		if (feature__info(i)->need == FEATURE_REQUIRED || !features__has(all, i))
 			continue;
 		snprintf(names[i], sizeof(names[i]), "without %s", feature__info(i)->name);
-		sets[cnt] = (struct set){ names[i], *all, false, true };
+		sets[cnt] = (struct set){ names[i], *all, false, true, false };
 		sets[cnt].features.has &= ~(1u << i);
 		cnt += is_new(sets, cnt);
 	}
+	if (!features__has(all, FEATURE_ARRAY_MMAP))
+		return cnt;
+	sets[cnt++] = (struct set){ "--record", *all, false, true, true };
+	sets[cnt] = (struct set){ "--record without btf", *all, false, true, true };
+	sets[cnt++].features.has &= ~(1u << FEATURE_BTF);
 	return cnt;
 }
 
@@ -190,7 +197,7 @@ static void print(const struct report *report, size_t sets)
 
 int main(void)
 {
-	struct set sets[FEATURE_CNT + 3];
+	struct set sets[FEATURE_CNT + 5];
 	struct report report = { 0 };
 	struct features feats;
 	struct err err = {};

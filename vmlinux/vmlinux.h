@@ -224,6 +224,7 @@ struct task_struct {
 	struct sched_entity se;
 	struct task_group *sched_task_group;
 	int on_cpu;
+	int wake_cpu;
 	unsigned int policy;
 	int nr_cpus_allowed;
 	unsigned int in_iowait : 1;

@@ -3,6 +3,7 @@
 #include <dirent.h>
 
 #include "export/blockcanary/blockcanary.h"
+#include "export/timed_name.h"
 #include "tests/export_run.h"
 #include "tests/tap.h"
 
@@ -286,7 +287,7 @@ static const struct {
 static void test_names(void)
 {
 	for (size_t i = 0; i < sizeof(file_names) / sizeof(*file_names); i++)
-		is_int(blockcanary__is_name(file_names[i].name), file_names[i].ours,
+		is_int(timed_name__is(&timed_name_log, file_names[i].name), file_names[i].ours,
 		       "'%s' is %sours", file_names[i].name, file_names[i].ours ? "" : "not ");
 }
 

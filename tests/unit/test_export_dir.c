@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "export/blockcanary/blockcanary.h"
+#include "export/timed_name.h"
 #include "tests/export_run.h"
 #include "tests/tap.h"
 
@@ -307,7 +308,8 @@ static void test_size(void)
 		struct strbuf name = STRBUF_INIT;
 		long bytes;
 
-		blockcanary__add_name(&name, blockcanary__time_ns(fixture__record(b)->block), 0);
+		timed_name__add(&name, &timed_name_log,
+				blockcanary__time_ns(fixture__record(b)->block), 0);
 		if (send_block(sink, b))
 			break;
 		bytes = total_bytes("size");

@@ -187,6 +187,9 @@ void sinks__record(struct sinks *sinks, const Jankbpf__Record *record, uint64_t 
 	for (unsigned i = 0; i < sinks->cnt; i++) {
 		struct sink *sink = sinks->list[i];
 
+		results[i] = 0;
+		if (record->type_case == JANKBPF__RECORD__TYPE_HISTORY && !sink->ops->takes_history)
+			continue;
 		if (sink_progress__begin(sink->progress, nr)) {
 			results[i] = sink->ops->record(sink, record);
 			sink_progress__end(sink->progress, nr, results[i]);

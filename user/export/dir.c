@@ -21,6 +21,7 @@
 #include "export/blockcanary/blockcanary.h"
 #include "export/blockcanary/log_file.h"
 #include "export/record_file.h"
+#include "export/report/report.h"
 #include "export/sink.h"
 #include "files/own_path.h"
 
@@ -36,7 +37,8 @@ struct sink_dir {
 	uint64_t next_clean_ns; /* CLOCK_MONOTONIC */
 	uint64_t next_sync_ns;
 	struct strbuf bytes; /* of the last record */
-	struct strbuf log;   /* of the last block */
+	struct strbuf log;   /* of the last block, or the trace of a history */
+	bool is_history;     /* the latter: it has no line among the records */
 };
 
 static int dir__open(struct sink_dir *d, struct err *err)
@@ -89,7 +91,8 @@ static int dir__lock(struct sink_dir *d, struct err *err)
 
 static int dir__write_log(struct sink_dir *d, uint64_t real_ns, bool resumed)
 {
-	const struct log_file log = { &d->log, real_ns, &d->next_sync_ns, resumed };
+	const struct log_file log = { &d->log, real_ns, &d->next_sync_ns, resumed || d->is_history,
+				      d->is_history ? &timed_name_history : &timed_name_log };
 	int err = log_file__write(d->dirfd, &log);
 
 	if (!err)
@@ -138,6 +141,21 @@ static int dir__write(struct sink_dir *d, uint64_t real_ns)
 	return err ? err : log_err;
 }
 
+/* Named by its first block, as that block's log. */
+static int dir__history(struct sink_dir *d, const Jankbpf__History *history)
+{
+	struct report_out out = { .fd = -1, .bytes = d->log };
+	int err = report__history(&out, history);
+
+	d->log = out.bytes;
+	if (!err)
+		err = dir__write(d, history->n_blocks ? blockcanary__time_ns(history->blocks[0])
+						      : clock__real_ns());
+	strbuf__free(&d->log); /* it may have many megabytes */
+	d->log = (struct strbuf)STRBUF_INIT;
+	return err;
+}
+
 /*
  * A hang has no log: BlockCanary's record describes an ended block, and its reader would show the
  * same block twice. The only log is written at the end, with severity "hang".
@@ -150,6 +168,9 @@ static int dir__record(struct sink *sink, const Jankbpf__Record *record)
 
 	strbuf__reset(&d->bytes);
 	strbuf__reset(&d->log);
+	d->is_history = record->type_case == JANKBPF__RECORD__TYPE_HISTORY;
+	if (d->is_history)
+		return dir__history(d, record->history);
 	err = stream__add(&d->bytes, d->file.format, record);
 	if (record->type_case == JANKBPF__RECORD__TYPE_BLOCK) {
 		blockcanary__add_log(&d->log, record->block, d->qualifier);
@@ -174,6 +195,7 @@ static void dir__free(struct sink *sink)
 
 static const struct sink_ops dir_ops = {
 	.name = "directory",
+	.takes_history = true,
 	.record = dir__record,
 	.free = dir__free,
 };

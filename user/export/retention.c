@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "export/blockcanary/blockcanary.h"
+#include "export/timed_name.h"
 
 /* --- our logs in a directory */
 
@@ -52,6 +52,11 @@ static bool is_tmp_name(const char *name)
 	return len && !strcmp(name + len, RETAIN_TMP_SUFFIX);
 }
 
+static bool is_ours(const char *name)
+{
+	return timed_name__is(&timed_name_log, name) || timed_name__is(&timed_name_history, name);
+}
+
 static int listing__add(struct listing *listing, const char *name, const struct stat *st)
 {
 	struct listed *log;
@@ -78,7 +83,7 @@ static int listing__look_at(struct listing *listing, int dirfd, const char *name
 	bool tmp = is_tmp_name(name);
 	struct stat st;
 
-	if (!tmp && !(blockcanary__is_name(name) && strlen(name) < sizeof(listing->logs->name)))
+	if (!tmp && !(is_ours(name) && strlen(name) < sizeof(listing->logs->name)))
 		return 0;
 	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode) ||
 	    st.st_uid != geteuid())

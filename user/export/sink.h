@@ -73,6 +73,7 @@ struct sink;
 struct sink_ops {
 	const char *name; /* for messages: "text", "stdout", "directory" */
 	int (*record)(struct sink *sink, const Jankbpf__Record *record);
+	bool takes_history; /* else it gets no record of that type */
 	/* Handles the sink's own input until fd is readable. 0 or -errno. NULL: it has none. */
 	int (*wait)(struct sink *sink, int fd);
 	void (*free)(struct sink *sink);

@@ -349,6 +349,13 @@ struct summary_reactions {
 	uint64_t run_cnt, failed_cnt, timed_out_cnt, skipped_cnt;
 };
 
+struct summary_histories {
+	bool known; /* --record */
+	uint64_t cnt, incomplete_cnt, gap_cnt;
+	uint64_t left_out_cnt; /* blocks that their history does not show */
+	uint64_t stop_ns;      /* the probes recorded until then (CLOCK_MONOTONIC) */
+};
+
 struct ignored;
 
 struct summary {
@@ -366,6 +373,7 @@ struct summary {
 	struct over_shares over_share;
 	bool idle_loop; /* a loop waits and made no turn; not in the journal */
 	struct summary_reactions reactions;
+	struct summary_histories histories;
 	const struct ignored *ignored; /* of --ignore; borrowed */
 	size_t ignored_cnt;
 };

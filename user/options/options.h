@@ -66,14 +66,16 @@ struct options {
 	bool threshold_given, fps_given; /* for replay: else the recording's value */
 	enum backend backend;
 	enum marks marks;
-	const char *btf_path;	/* NULL: the kernel's own, or the built-in one */
-	unsigned frequency_hz;	/* 0: no samples */
-	uint64_t stack_sz;	/* bytes of a user stack to copy; 0: none */
-	uint64_t duration_ns;	/* 0: until stopped */
-	uint64_t count;		/* 0: no limit */
-	uint64_t interval_ns;	/* --interval; 0: none */
-	bool batch;		/* top: tables in text, no screen */
-	const char *output_dir; /* NULL: none; for report: the output file */
+	const char *btf_path;	 /* NULL: the kernel's own, or the built-in one */
+	unsigned frequency_hz;	 /* 0: no samples */
+	uint64_t stack_sz;	 /* bytes of a user stack to copy; 0: none */
+	uint64_t duration_ns;	 /* 0: until stopped */
+	uint64_t count;		 /* 0: no limit */
+	uint64_t interval_ns;	 /* --interval; 0: none */
+	bool batch;		 /* top: tables in text, no screen */
+	const char *output_dir;	 /* NULL: none; for report: the output file */
+	uint64_t record_ns;	 /* --record: history before a block; 0: none */
+	unsigned record_entries; /* --record-entries, for tests: of a CPU; 0: as many as it needs */
 	uint64_t keep_ns, max_size;
 	enum format format;
 	enum report_format report_format;

@@ -121,6 +121,9 @@ static int check_trace(struct parse *p)
 		return parse__refuse(
 			p, "--workers asks about each thread's callers, which is too much for all "
 			   "processes: give some with -p instead of -a");
+	if (opts->record_ns && !opts->output_dir)
+		return parse__refuse(
+			p, "--record writes its traces into the directory of -o: give one");
 	opts->follow |= opts->argv && !opts->no_follow && opts->backend != BACKEND_UPROBE;
 	if (!is_given(p, &opts->hang_ns) && opts->hang_ns < opts->threshold_ns)
 		opts->hang_ns = opts->threshold_ns;

@@ -53,6 +53,8 @@ enum {
 	KEY_JSON,
 	KEY_INTERVAL,
 	KEY_JOURNAL,
+	KEY_RECORD,
+	KEY_RECORD_ENTRIES,
 	KEY_EACH,
 	KEY_STACKS,
 	KEY_SIG,
@@ -274,6 +276,13 @@ const struct option_row option_rows[] = {
 	  AT(journal), .help = "also keep the raw event stream, for replay",
 	  .more = "FILE gets mode 0600. An existing FILE is overwritten if it is ours; another "
 		  "user's, or one with more than one name, is refused." },
+	{ SECTION_OUTPUT, KEY_RECORD, "record", "TIME", NULL, TRACE, option__set_long_time,
+	  AT(record_ns), .min = 100 * NS_PER_MS, .max = 600 * NS_PER_SEC,
+	  .help = "with -o: also a Perfetto trace of this long before each block",
+	  .more = "The kernel keeps what each CPU did in memory of at most 64 MB, which is "
+		  "overwritten. A second after a block, DIR gets history-….pftrace for "
+		  "ui.perfetto.dev: which thread ran where, who woke the watched threads, and "
+		  "the block. Blocks that are close together share a trace. Such as 20s." },
 	{ SECTION_OUTPUT, KEY_ON_BLOCK, "on-block", "SHELL-COMMAND", NULL, TRACE, option__set_text,
 	  AT(on_command[0]), .help = "run this by sh for each block, as the user of sudo",
 	  .more = "The record is on its stdin as JSON, main fields are in its environment: "
@@ -332,6 +341,9 @@ const struct option_row option_rows[] = {
 	{ SECTION_TEST, KEY_DISABLE_FEATURE, "disable-feature", "NAME", NULL,
 	  TRACES | LOOPS | DOCTOR, option__set_disabled, AT(disabled),
 	  .help = "do as if the kernel lacked this (repeatable; names: doctor)" },
+	{ SECTION_TEST, KEY_RECORD_ENTRIES, "record-entries", "N", NULL, TRACE,
+	  option__set_unsigned, AT(record_entries), .min = 64, .max = 1 << 20,
+	  .help = "buffers of --record with so many entries a CPU" },
 };
 
 _Static_assert(sizeof(option_rows) / sizeof(*option_rows) <= 64, "struct parse: a bit for each");

@@ -474,6 +474,13 @@ int probe__cpu_clock(const struct btf *btf)
 	return open_clock(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
 }
 
+int probe__array_mmap(const struct btf *btf)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+
+	return close_probe(bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, 4, 8, 1, &opts));
+}
+
 int probe__bpf_stats(const struct btf *btf)
 {
 	return close_probe(bpf_enable_stats(BPF_STATS_RUN_TIME));

@@ -97,6 +97,9 @@
 	  "the frames of a display that a block missed",                                           \
 	  "records have no `frames`, only those dropped by --fps",                                 \
 	  "on a machine with a display, load its driver (module drm)")                             \
+	X(ARRAY_MMAP, array_mmap, OPTIONAL, "5.5 (fc9702273e2e)",                                  \
+	  "the history around a block (--record)", "--record is refused",                          \
+	  "boot a kernel from 5.5 on")                                                             \
 	X(BPF_STATS, bpf_stats, OPTIONAL, "5.8 (d46edd671a14)", "the cost of our own programs",    \
 	  "the summary lacks bpf_ns and bpf_runs", "boot a kernel from 5.8 on")
 

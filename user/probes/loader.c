@@ -130,6 +130,13 @@ int loader__script_maps(const struct loader *loader, struct interp_bpf_fds *ret)
 	return -EMFILE;
 }
 
+int loader__map_history(const struct loader *loader, struct history_buffers *ret)
+{
+	return history_buffers__open(ret, bpf_map__fd(loader->skel->maps.jank_history),
+				     bpf_map__fd(loader->skel->maps.jank_hist_heads),
+				     &loader->opts.history);
+}
+
 bool loader__lost_task(const struct loader *loader, pid_t pid)
 {
 	return uprobes__lost_task(loader->uprobes, pid);

@@ -12,6 +12,7 @@
 #include "options/filter.h"
 #include "probes/bpf_fds.h"
 #include "probes/features.h"
+#include "probes/history_buffers.h"
 #include "uprobes/uprobe_files.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,7 +35,8 @@ struct loader_opts {
 	bool compat_waits;		   /* some waits are of 32-bit programs (compat32.c) */
 	bool adjustable;		   /* loader__set_threshold will be called */
 	unsigned frequency_hz;
-	uint32_t stack_sz; /* bytes of a user stack that are copied; 0: none */
+	uint32_t stack_sz;	     /* bytes of a user stack that are copied; 0: none */
+	struct history_size history; /* entry_cnt 0: none */
 };
 
 /* Which probes see the epoll waits. */
@@ -106,6 +108,9 @@ int loader__see_compat(struct loader *loader, bool see);
  */
 int loader__park_maps(const struct loader *loader, struct park_bpf_fds *ret);
 int loader__copy_maps(const struct loader *loader, struct copy_bpf_fds *ret);
+
+/* With opts.history: maps the buffers, which stay valid after the loader is freed. 0 or -errno. */
+int loader__map_history(const struct loader *loader, struct history_buffers *ret);
 
 int loader__script_maps(const struct loader *loader, struct interp_bpf_fds *ret); /* the same */
 

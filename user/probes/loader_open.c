@@ -207,6 +207,7 @@ static void conf__fill(struct jank_conf *conf, const struct loader_opts *opts,
 	conf->name_tgid = opts->name_pid;
 	conf->debugging = opts->debugging;
 	conf->adjustable = opts->adjustable;
+	conf->history_cnt = opts->history.entry_cnt;
 	conf->infer_begin = infer_begin;
 	conf->compat_apart = compat_apart;
 	conf->switch_state = features__has(opts->features, FEATURE_SWITCH_STATE);
@@ -341,6 +342,19 @@ static void choose_programs(struct loader *loader)
 	bpf_map__set_autocreate(skel->maps.jank_vblanks, features__has(feats, FEATURE_VBLANK));
 }
 
+static void choose_history(struct loader *loader)
+{
+	const struct history_size *size = &loader->opts.history;
+	struct jankbpf *skel = loader->skel;
+
+	bpf_map__set_autocreate(skel->maps.jank_history, size->entry_cnt);
+	bpf_map__set_autocreate(skel->maps.jank_hist_heads, size->entry_cnt);
+	if (!size->entry_cnt)
+		return;
+	bpf_map__set_max_entries(skel->maps.jank_history, size->entry_cnt * size->cpu_cnt);
+	bpf_map__set_max_entries(skel->maps.jank_hist_heads, size->cpu_cnt);
+}
+
 /* With -a: one link for all sites of a file. As perf events each would take 100 ms to detach. */
 static void choose_multi(struct loader *loader)
 {
@@ -420,6 +434,7 @@ int loader__new(const struct loader_opts *opts, struct loader **ret, struct err 
 		   loader->infer_begin, loader->compat_apart);
 	loader->skel->bss->jank_threshold_ns = opts->threshold_ns;
 	choose_programs(loader);
+	choose_history(loader);
 	choose_multi(loader);
 	res = loader__prevent_preemption(loader->skel->obj, opts->features);
 	if (res)

@@ -19,6 +19,7 @@
 #include "model/chain/chain.h"
 #include "model/concern.h"
 #include "model/stack.h"
+#include "session/histories.h"
 #include "verdict/blame.h"
 
 #define REPORTED_MAX                                                                               \
@@ -39,9 +40,10 @@ struct output {
 	struct answers_writer *answers; /* NULL: no journal */
 	struct journal_writer *journal; /* NULL: none; borrowed */
 	struct losses *losses;
-	struct record *builder;	 /* of the record that all sinks get */
-	struct deliver *deliver; /* the process with the sinks; borrowed. NULL: they are here */
-	struct react *react;	 /* the process that runs commands; borrowed. NULL: none */
+	struct record *builder;	     /* of the record that all sinks get */
+	struct deliver *deliver;     /* the process with the sinks; borrowed. NULL: they are here */
+	struct react *react;	     /* the process that runs commands; borrowed. NULL: none */
+	struct histories *histories; /* borrowed; NULL: none */
 	struct sinks sinks;
 	bool complained[SINK_MAX];
 	uint64_t restart_cnt; /* of the process, as counted in losses */
@@ -79,6 +81,7 @@ int output__new(const struct output_opts *opts, struct output **ret, struct err 
 	out->losses = opts->losses;
 	out->deliver = opts->deliver;
 	out->react = opts->react;
+	out->histories = opts->histories;
 	out->names = opts->names;
 	out->builder = record__new();
 	out->faults = faults__new(opts->options->group);
@@ -484,8 +487,10 @@ int output__block(struct output *out, struct block *block)
 	      block__add_loss(block, LOSS_NO_MEMORY, alloc__own_cnt() - failed));
 	record = record_of(out, block);
 	res = write_record(out, record);
-	if (record)
+	if (record) {
 		react__record(out->react, record);
+		histories__add(out->histories, record);
+	}
 	if (out->journal && journal_writer__flush(out->journal))
 		losses__add(out->losses, LOSS_JOURNAL, 1);
 	return res;
@@ -546,6 +551,19 @@ int output__interval(struct output *out, struct interval *interval)
 		entry->told_cnt = entry->cnt;
 	}
 	return write_record(out, record__of_interval(out->builder, interval));
+}
+
+int output__history(struct output *out, const struct history *history,
+		    const struct output_blocks *blocks)
+{
+	const Jankbpf__Record *record =
+		record__of_history(out->builder, history, blocks->list, blocks->cnt);
+
+	if (record && blocks->left_out_cnt) {
+		record->history->has_blocks_left_out = true;
+		record->history->blocks_left_out = blocks->left_out_cnt;
+	}
+	return write_record(out, record);
 }
 
 int output__summary(struct output *out, struct summary *summary)

@@ -47,6 +47,7 @@ struct output_opts {
 	struct react *react;	 /* the process that runs commands; NULL: none */
 	const struct name_client *names; /* the process that makes names; NULL: names are known */
 	struct losses *losses;
+	struct histories *histories; /* NULL: none */
 };
 
 /* Opens the sinks of the options: stdout as text or JSON, the directory. */
@@ -75,6 +76,18 @@ void output__count_restarts(struct output *out);
 
 /* A process was seen, or replaced its program. */
 void output__saw(struct output *out, uint32_t pid);
+
+/* What a history is about. */
+struct output_blocks {
+	Jankbpf__Block **list; /* records of blocks and hangs; borrowed */
+	size_t cnt;
+	uint64_t left_out_cnt; /* more of them */
+};
+
+/* Writes a history. As above. */
+struct history;
+int output__history(struct output *out, const struct history *history,
+		    const struct output_blocks *blocks);
 
 /* Sets the counts of blocks to those reported since the last interval, and writes it. As above. */
 int output__interval(struct output *out, struct interval *interval);

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -85,6 +86,22 @@ static void log_refusal(void)
 	}
 }
 
+/* The CPUs that may be there, or come later: their numbers are below this count. */
+static int choose_history(const struct session *s, struct history_size *ret, struct err *err)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	if (!s->opts->record_ns)
+		return 0;
+	if (!features__has(&s->features, FEATURE_ARRAY_MMAP))
+		return err__set_exit(err, JANK_EXIT_CANNOT, ENOTSUP,
+				     "--record: this kernel cannot share a BPF array with a "
+				     "program (before 5.5); see `jankbpf doctor`");
+	*ret = history_size__of(s->opts->record_ns + NS_PER_SEC, s->opts->record_entries,
+				cpus > 0 ? cpus : 1);
+	return 0;
+}
+
 int session__open_probes(struct session *s, struct err *err)
 {
 	const struct options *opts = s->opts;
@@ -106,6 +123,8 @@ int session__open_probes(struct session *s, struct err *err)
 	struct btf_source types;
 	int res = choose_waits(s, &loader_opts, err);
 
+	if (!res)
+		res = choose_history(s, &loader_opts.history, err);
 	if (res)
 		return res;
 	if (!opts->follow && opts->pid_cnt + (opts->argv != NULL) == 1)

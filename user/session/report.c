@@ -298,7 +298,8 @@ int session__send_summary(struct session *s)
 
 	if (!summary)
 		return -ENOMEM;
-	summary->elapsed_ns = clock__mono_ns() - s->report.start_ns;
+	summary->histories.stop_ns = clock__mono_ns();
+	summary->elapsed_ns = summary->histories.stop_ns - s->report.start_ns;
 	if (options__traces(s->opts))
 		summary->idle_loop =
 			unwatched_look__at_end(&s->unwatched_look, &summary->unwatched);

@@ -148,6 +148,8 @@ static int open_maps(struct session *s, struct err *err)
 		res = loader__copy_maps(s->loader, &s->sink.copy_bpf_fds);
 	if (!res)
 		res = loader__script_maps(s->loader, &s->sink.interp_bpf_fds);
+	if (!res && s->opts->record_ns)
+		res = loader__map_history(s->loader, &s->sink.history_buffers);
 	if (res)
 		return err__set(err, -res, "cannot talk to the probes: %s", strerror(-res));
 	return ring__new(loader__ring_fd(s->loader), session__on_record, s, &s->ring, err);
@@ -296,6 +298,13 @@ static int trace_targets(struct session *s, struct err *err)
 	return res;
 }
 
+/* From here on it is known what runs on each CPU. */
+static void begin_history(struct session *s)
+{
+	history_buffers__begin(&s->sink.history_buffers);
+	histories__begin(s->sink.histories, &s->sink.history_buffers, clock__mono_ns());
+}
+
 static int attach(struct session *s, struct err *err)
 {
 	int res = start_sink_thread(s, err);
@@ -307,6 +316,8 @@ static int attach(struct session *s, struct err *err)
 	if (!res)
 		report_filter(tracer_filter__run(options__has_screen(s->opts)),
 			      "may load BPF programs later");
+	if (!res && s->opts->record_ns)
+		begin_history(s);
 	if (!res)
 		mapping_events__open(&s->mappings, s->event_loop);
 	if (!res) /* last: dispatches that they open must be accounted from their start */

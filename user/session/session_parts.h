@@ -341,6 +341,7 @@ struct report {
 	uint64_t block_cnt, hang_cnt;
 	uint64_t start_ns, status_ns;  /* of the run; of the last status line */
 	size_t loop_cnt;	       /* at the last look */
+	bool told_reach;	       /* how far back the buffers of --record reach */
 	uint64_t start_cpu_ns;	       /* our CPU time before it */
 	struct losses kernel_losses;   /* as of the end */
 	struct over_shares over_share; /* of the queue */

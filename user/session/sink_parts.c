@@ -37,7 +37,8 @@ static int open_output(struct sink_parts *parts, const struct sink_parts_opts *o
 					    .deliver = opts->deliver,
 					    .react = opts->react,
 					    .names = opts->names,
-					    .losses = parts->losses };
+					    .losses = parts->losses,
+					    .histories = parts->histories };
 
 	return output__new(&output, &parts->output, err);
 }
@@ -75,7 +76,9 @@ int sink_parts__open(struct sink_parts *parts, const struct sink_parts_opts *opt
 	if (!res && opts->deliver && options->journal)
 		res = journal_writer__new(deliver__take_journal(opts->deliver), &parts->journal,
 					  err);
-	if (!res && !open_caches(parts))
+	if (!res && options->record_ns)
+		parts->histories = histories__new(options->record_ns, parts->losses);
+	if (!res && (!open_caches(parts) || (options->record_ns && !parts->histories)))
 		res = err__set(err, ENOMEM, "out of memory");
 	if (res)
 		return res;
@@ -93,6 +96,8 @@ int sink_parts__open(struct sink_parts *parts, const struct sink_parts_opts *opt
 
 void sink_parts__close(struct sink_parts *parts)
 {
+	histories__free(parts->histories);
+	history_buffers__close(&parts->history_buffers);
 	name_hint__free(&parts->name_hint);
 	not_watched__free(&parts->not_watched);
 	left_alone__free(&parts->left_alone);

@@ -318,6 +318,8 @@ static void on_summary(struct sink_thread *sink, struct item *item)
 	name_loops(sink, summary);
 	if (sink->opts.report_unwatched && !sink->parts->not_watched.reported)
 		not_watched__report(&sink->parts->not_watched, &summary->unwatched);
+	check(sink, histories__finish(sink->parts->histories, sink->parts->output,
+				      summary->histories.stop_ns, &summary->histories));
 	if (sink->parts->journal && journal__add_end(sink->parts->journal, item->data))
 		losses__add(sink->parts->losses, LOSS_JOURNAL, 1);
 	check(sink, output__summary(sink->parts->output, item->data));
@@ -376,17 +378,37 @@ static void look_for_interp(struct sink_thread *sink)
 		losses__add(sink->parts->losses, LOSS_NO_MEMORY, 1);
 }
 
-/* Waits for an item; looks for new interpreter threads meanwhile. */
+static void write_histories(struct sink_thread *sink)
+{
+	check(sink,
+	      histories__write(sink->parts->histories, sink->parts->output, clock__mono_ns()));
+}
+
+/* Times of CLOCK_MONOTONIC; 0: never. */
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a && (!b || a < b) ? a : b;
+}
+
+static bool is_due(uint64_t due_ns)
+{
+	return due_ns && clock__mono_ns() >= due_ns;
+}
+
+/* Waits for an item; looks for new interpreter threads and writes histories meanwhile. */
 static void next(struct sink_thread *sink, struct item *ret)
 {
 	struct interp_threads *interp = sink->parts->interp_threads;
 
 	for (;;) {
-		uint64_t due_ns = interp_threads__due_ns(interp);
+		uint64_t interp_ns = interp_threads__due_ns(interp);
+		uint64_t history_ns = histories__due_ns(sink->parts->histories);
 
-		if (due_ns && clock__mono_ns() >= due_ns)
+		if (is_due(history_ns))
+			write_histories(sink);
+		else if (is_due(interp_ns))
 			look_for_interp(sink);
-		else if (queue__get(sink->opts.queue, due_ns, ret))
+		else if (queue__get(sink->opts.queue, earlier(interp_ns, history_ns), ret))
 			return;
 	}
 }

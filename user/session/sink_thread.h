@@ -19,6 +19,8 @@
 #include "model/loss.h"
 #include "model/unwatched.h"
 #include "name/name.h"
+#include "probes/history_buffers.h"
+#include "session/histories.h"
 #include "session/output.h"
 #include "session/queue.h"
 #include "symbol/names/symbolize.h"
@@ -122,6 +124,8 @@ struct sink_parts {
 	struct left_alone left_alone;
 	struct not_watched not_watched;
 	struct name_hint name_hint;
+	struct history_buffers history_buffers; /* of --record; the session maps them */
+	struct histories *histories;		/* NULL: none */
 };
 
 #define SINK_PARTS_NONE                                                                            \

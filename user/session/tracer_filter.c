@@ -16,6 +16,7 @@
 #define IOCTL_PERF_EVENT ('$' << 8)
 
 static const struct syscall_rule tracer_rules[] = {
+	{ "sched_setaffinity", { { 0, INT, 0 } } }, /* its own thread */
 	{ "ioctl", { { 1, IOCTL_TYPE, IOCTL_PERF_EVENT } } },
 	{ "socket", { { 0, INT, AF_NETLINK }, { 2, INT, NETLINK_SOCK_DIAG } } },
 	{ "setsockopt", { { 1, INT, SOL_SOCKET }, { 2, INT, SO_SNDTIMEO } } },

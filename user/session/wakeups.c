@@ -77,6 +77,24 @@ static void on_early_look(void *ctx, uint64_t arg)
 	session__look(ctx, NULL);
 }
 
+/* Once: the load may change, but a shorter time is good for all. */
+static void check_history(struct session *s)
+{
+	const struct history_buffers *buffers = &s->sink.history_buffers;
+	uint64_t reach_ns = buffers->entries && !s->report.told_reach
+				    ? history_buffers__reach(buffers, clock__mono_ns())
+				    : UINT64_MAX;
+	struct strbuf time = STRBUF_INIT;
+
+	if (reach_ns >= s->opts->record_ns)
+		return;
+	s->report.told_reach = true;
+	clock__add_duration(&time, reach_ns);
+	log__warn("--record: the buffers hold about %s at this load: what is earlier is a gap",
+		  strbuf__str(&time));
+	strbuf__free(&time);
+}
+
 static void on_look(void *ctx, uint64_t arg)
 {
 	struct session *s = ctx;
@@ -90,6 +108,7 @@ static void on_look(void *ctx, uint64_t arg)
 	compat_watch__look(&s->compat_watch);
 	session__sweep(s);
 	session__report_unread();
+	check_history(s);
 	if (s->opts->command == CMD_TRACE &&
 	    clock__mono_ns() - s->report.status_ns >= STATUS_NS - LOOK_MIN_NS) {
 		s->report.status_ns = clock__mono_ns();

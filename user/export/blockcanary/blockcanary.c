@@ -6,7 +6,6 @@
  */
 #include "export/blockcanary/blockcanary.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -361,24 +360,4 @@ void blockcanary__add_log(struct strbuf *sb, const Jankbpf__Block *block, const 
 	add_ours(sb, block);
 	add_cpu(sb, block);
 	blockcanary__add_stacks(sb, block);
-}
-
-void blockcanary__add_name(struct strbuf *sb, uint64_t real_ns, unsigned attempt)
-{
-	clock__add_local(sb, "looper-%Y-%m-%d_%H-%M-%S.%L", real_ns);
-	if (attempt)
-		strbuf__addf(sb, "-%u", attempt);
-	strbuf__adds(sb, ".log");
-}
-
-bool blockcanary__is_name(const char *name)
-{
-	const char *pattern = "looper-0000-00-00_00-00-00.000";
-
-	for (; *pattern; pattern++, name++)
-		if (*pattern == '0' ? !isdigit((unsigned char)*name) : *name != *pattern)
-			return false;
-	if (name[0] == '-' && isdigit((unsigned char)name[1]))
-		name += 1 + strspn(name + 1, "0123456789");
-	return !strcmp(name, ".log");
 }

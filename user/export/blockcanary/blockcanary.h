@@ -20,10 +20,4 @@ void blockcanary__add_stacks(struct strbuf *sb, const Jankbpf__Block *block);
 /* Adds "MM-dd HH:mm:ss.SSS" of a time of the block. */
 void blockcanary__add_time(struct strbuf *sb, const Jankbpf__Block *block, uint64_t mono_ns);
 
-/* "looper-yyyy-MM-dd_HH-mm-ss.SSS.log"; attempt > 0 adds "-ATTEMPT" before ".log". */
-void blockcanary__add_name(struct strbuf *sb, uint64_t real_ns, unsigned attempt);
-
-/* True if blockcanary__add_name makes such names. Files with other names are never touched. */
-bool blockcanary__is_name(const char *name);
-
 #endif

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "export/blockcanary/blockcanary.h"
 #include "export/record_file.h"
 
 #define NAME_ATTEMPTS 10000
@@ -52,7 +51,7 @@ static int give_name(int dirfd, const char *tmp, const struct log_file *log)
 
 	for (unsigned i = 0; err == -EEXIST && i < NAME_ATTEMPTS; i++) {
 		strbuf__reset(&name);
-		blockcanary__add_name(&name, log->real_ns, i);
+		timed_name__add(&name, log->name, log->real_ns, i);
 		err = name.failed ? -ENOMEM : rename_new(dirfd, tmp, strbuf__str(&name));
 		if (err == -EEXIST && log->resumed &&
 		    has_content(dirfd, strbuf__str(&name), log->bytes))

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* BlockCanary's logs as files of a directory that no other user can write to. */
+/* BlockCanary's logs, and histories, as files of a directory that no other user can write to. */
 #ifndef JANK_EXPORT_BLOCKCANARY_LOG_FILE_H
 #define JANK_EXPORT_BLOCKCANARY_LOG_FILE_H
 
 #include "base/strbuf.h"
+#include "export/timed_name.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,6 +13,7 @@ struct log_file {
 	uint64_t real_ns;	/* its time; also its mtime */
 	uint64_t *next_sync_ns; /* CLOCK_MONOTONIC; no sync before */
 	bool resumed;		/* it may be there already: then nothing is written */
+	const struct timed_name *name;
 };
 
 /*

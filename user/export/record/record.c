@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "export/json/json.h"
+#include "export/report/report.h"
 #include "export/values.h"
 #include "model/concern.h"
 
@@ -482,6 +483,19 @@ static Jankbpf__Reactions *reactions_of(struct record *r, const struct summary_r
 	return ret;
 }
 
+static Jankbpf__Histories *histories_of(struct record *r, const struct summary_histories *histories)
+{
+	Jankbpf__Histories *ret = histories->known ? NEW(r, histories) : NULL;
+
+	if (!ret)
+		return NULL;
+	SET(ret, written, histories->cnt);
+	SET_KNOWN(ret, incomplete, histories->incomplete_cnt);
+	SET_KNOWN(ret, gaps, histories->gap_cnt);
+	SET_KNOWN(ret, blocks_left_out, histories->left_out_cnt);
+	return ret;
+}
+
 static void set_ignored(struct record *r, Jankbpf__Summary *ret, const struct summary *summary)
 {
 	if (!summary->ignored_cnt)
@@ -512,6 +526,7 @@ static Jankbpf__Summary *summary_of(struct record *r, const struct summary *summ
 	set_over_share(r, ret, &summary->over_share);
 	ret->reactions = reactions_of(r, &summary->reactions);
 	set_ignored(r, ret, summary);
+	ret->histories = histories_of(r, &summary->histories);
 	return ret;
 }
 
@@ -577,6 +592,32 @@ const Jankbpf__Record *record__of_interval(struct record *r, const struct interv
 	ret->interval = interval_of(r, interval);
 	ret->type_case = JANKBPF__RECORD__TYPE_INTERVAL;
 	redact(r, ret);
+	return ret;
+}
+
+/* The blocks are redacted already. */
+const Jankbpf__Record *record__of_history(struct record *r, const struct history *history,
+					  Jankbpf__Block **blocks, size_t cnt)
+{
+	struct intern *threads = intern__new();
+	Jankbpf__Record *ret;
+
+	if (!threads)
+		return NULL;
+	if (setjmp(r->out_of_memory)) {
+		intern__free(threads);
+		return NULL;
+	}
+	record__begin(r, true);
+	ret = record_of(r);
+	ret->history = record__history(r, history, threads);
+	ret->type_case = JANKBPF__RECORD__TYPE_HISTORY;
+	redact(r, ret);
+	ret->history->blocks = blocks;
+	ret->history->n_blocks = cnt;
+	if (cnt && blocks[0]->host)
+		ret->history->kernel = blocks[0]->host->kernel;
+	intern__free(threads);
 	return ret;
 }
 

@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "export/record/faults.h"
 #include "model/block.h"
+#include "model/history.h"
 #include "schema/blockinfo.pb-c.h"
 #include <setjmp.h>
 #include <stdbool.h>
@@ -37,6 +38,10 @@ int record__set_redaction(struct record *record, unsigned classes, const char *k
 const Jankbpf__Record *record__of_block(struct record *record, const struct block *block);
 const Jankbpf__Record *record__of_summary(struct record *record, const struct summary *summary);
 const Jankbpf__Record *record__of_interval(struct record *record, const struct interval *interval);
+
+/* blocks: records of the builder, which is what it is about; borrowed. */
+const Jankbpf__Record *record__of_history(struct record *record, const struct history *history,
+					  Jankbpf__Block **blocks, size_t cnt);
 
 /*
  * Adds faults to the summary that was made last, without redaction: they are made of records. They
@@ -135,6 +140,11 @@ Jankbpf__Preemptor **record__preemptors(struct record *r, const struct other_tas
 					size_t cnt, size_t *ret_cnt);
 void record__set_chain(struct record *r, Jankbpf__Block *ret, const struct block *block);
 void record__set_samples(struct record *r, Jankbpf__Block *ret, const struct block *block);
+
+/* record_history.c. threads: empty; the caller frees it, also after a longjmp. */
+struct intern;
+Jankbpf__History *record__history(struct record *r, const struct history *history,
+				  struct intern *threads);
 
 /* --- record_redact.c */
 

@@ -24,7 +24,7 @@ static int logs__init(struct report *report)
 static int logs__record(struct report *report, const Jankbpf__Record *record)
 {
 	struct logs *logs = (struct logs *)report;
-	struct log_file file = { &logs->log, 0, &logs->next_sync_ns, true };
+	struct log_file file = { &logs->log, 0, &logs->next_sync_ns, true, &timed_name_log };
 
 	if (record->type_case != JANKBPF__RECORD__TYPE_BLOCK)
 		return 0;

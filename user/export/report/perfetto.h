@@ -32,6 +32,8 @@ struct perfetto {
 	bool begun;		/* the first packet was written */
 	char boot[40];		/* boot id of the first block, whose clock is the trace's */
 	int64_t real_offset_ns; /* of that clock: CLOCK_REALTIME minus CLOCK_MONOTONIC */
+	bool has_boottime;	/* of a history: its events are on CLOCK_BOOTTIME */
+	int64_t boot_offset_ns; /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC */
 	uint64_t flow_cnt;
 	char **pool; /* cleaned texts of the current record */
 	size_t pool_cnt;
@@ -63,6 +65,7 @@ struct perfetto_event {
 /* name may be NULL at the end of a slice. */
 void event__init(struct perfetto *p, struct perfetto_event *e,
 		 Perfetto__Protos__TrackEvent__Type type, uint64_t track, const char *name);
+void event__set_category(struct perfetto_event *e, const char *category); /* borrowed */
 /* Texts are borrowed. NULL, and notes without room, are left out. */
 void event__note_text(struct perfetto *p, struct perfetto_event *e, const char *name,
 		      const char *text);
@@ -79,6 +82,8 @@ uint64_t track__thread(struct perfetto *p, const Jankbpf__Block *block, const Ja
 /* What other threads waited for, below the thread. *ret_nr: the number of the track, or 0. */
 uint64_t track__chain(struct perfetto *p, const Jankbpf__Block *block, const Jankbpf__Task *task,
 		      const char *process, uint32_t *ret_nr);
+/* A track of its own. */
+uint64_t track__named(struct perfetto *p, const Jankbpf__Block *block, const char *name);
 /* A value of the machine, with its time. */
 void track__count(struct perfetto *p, const Jankbpf__Block *block, const char *name, double value);
 
@@ -93,5 +98,9 @@ uint64_t stacks__get(struct perfetto *p, Jankbpf__Frame *const *stack, size_t cn
 /* --- perfetto_slices.c: the events of a block */
 
 void slices__write(struct perfetto *p, const Jankbpf__Block *block);
+
+/* --- perfetto_switches.c: switches and wake-ups of each CPU. 0 or -ENOMEM. */
+
+int switches__write(struct perfetto *p, const Jankbpf__History *history);
 
 #endif

@@ -58,9 +58,10 @@ static void write_clocks(struct perfetto *p, uint64_t mono_ns)
 {
 	Perfetto__Protos__TracePacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
 	Perfetto__Protos__ClockSnapshot snapshot = PERFETTO__PROTOS__CLOCK_SNAPSHOT__INIT;
-	Perfetto__Protos__ClockSnapshot__Clock clocks[2], *list[2] = { &clocks[0], &clocks[1] };
+	Perfetto__Protos__ClockSnapshot__Clock clocks[3],
+		*list[3] = { &clocks[0], &clocks[1], &clocks[2] };
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		perfetto__protos__clock_snapshot__clock__init(&clocks[i]);
 		clocks[i].has_clock_id = clocks[i].has_timestamp = true;
 	}
@@ -68,8 +69,10 @@ static void write_clocks(struct perfetto *p, uint64_t mono_ns)
 	clocks[0].timestamp = mono_ns;
 	clocks[1].clock_id = PERFETTO__PROTOS__BUILTIN_CLOCK__BUILTIN_CLOCK_REALTIME;
 	clocks[1].timestamp = mono_ns + (uint64_t)p->real_offset_ns;
+	clocks[2].clock_id = PERFETTO__PROTOS__BUILTIN_CLOCK__BUILTIN_CLOCK_BOOTTIME;
+	clocks[2].timestamp = mono_ns + (uint64_t)p->boot_offset_ns;
 	snapshot.clocks = list;
-	snapshot.n_clocks = 2;
+	snapshot.n_clocks = p->has_boottime ? 3 : 2;
 	snapshot.has_primary_trace_clock = true;
 	snapshot.primary_trace_clock = PERFETTO__PROTOS__BUILTIN_CLOCK__BUILTIN_CLOCK_MONOTONIC;
 	packet.clock_snapshot = &snapshot;
@@ -160,6 +163,13 @@ void event__init(struct perfetto *p, struct perfetto_event *e,
 	e->event.track_uuid = track;
 	e->event.name = perfetto__text(p, name);
 	e->event.debug_annotations = e->list;
+}
+
+void event__set_category(struct perfetto_event *e, const char *category)
+{
+	e->categories[0] = (char *)category;
+	e->event.categories = e->categories;
+	e->event.n_categories = 1;
 }
 
 static Perfetto__Protos__DebugAnnotation *add_note(struct perfetto_event *e, const char *name)

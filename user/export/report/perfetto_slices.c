@@ -32,13 +32,6 @@ static void end_at(const struct dispatch *d, uint64_t track, uint64_t t_ns)
 	event__end(d->p, track, perfetto__time(d->p, d->block, t_ns));
 }
 
-static void set_category(struct perfetto_event *e, const char *category)
-{
-	e->categories[0] = (char *)category;
-	e->event.categories = e->categories;
-	e->event.n_categories = 1;
-}
-
 static uint64_t sum(uint64_t a, uint64_t b)
 {
 	return a + b < a ? UINT64_MAX : a + b;
@@ -105,7 +98,7 @@ static void begin_dispatch(const struct dispatch *d)
 	label__add_cause(&name, block->cause);
 	message__add_phrase(&message, block->message);
 	event__init(d->p, &e, BEGIN, d->track, strbuf__str(&name));
-	set_category(&e, value__is_hang(block) ? "hang" : "jank");
+	event__set_category(&e, value__is_hang(block) ? "hang" : "jank");
 	note_cause(d->p, &e, block->cause);
 	event__note_text(d->p, &e, "message", strbuf__str(&message));
 	event__note_text(d->p, &e, "loop", block->loop);
@@ -125,7 +118,7 @@ static void write_late_start(const struct dispatch *d)
 	if (!d->block->start_delay_ns || d->block->start_delay_ns > d->block->start_ns)
 		return;
 	event__init(d->p, &e, BEGIN, d->track, "late start");
-	set_category(&e, "late");
+	event__set_category(&e, "late");
 	write_at(d, &e, value__due(d->block));
 	end_at(d, d->track, d->block->start_ns);
 }
@@ -165,7 +158,7 @@ static void write_wake(const struct dispatch *d, const Jankbpf__Waker *waker, ui
 	strbuf__addf(&name, "wakes %s", value__name(d->block->thread));
 	event__init(d->p, &e, INSTANT, track__thread(d->p, d->block, &task, NULL),
 		    strbuf__str(&name));
-	set_category(&e, waker->softirq ? "softirq" : "wake");
+	event__set_category(&e, waker->softirq ? "softirq" : "wake");
 	note_stack(d->p, &e, waker->stack, waker->n_stack, &stack);
 	e.flows[0] = flow;
 	e.event.flow_ids = e.flows;
@@ -174,7 +167,7 @@ static void write_wake(const struct dispatch *d, const Jankbpf__Waker *waker, ui
 	strbuf__reset(&name);
 	strbuf__addf(&name, "woken by %s", value__name(waker->comm));
 	event__init(d->p, &e, INSTANT, d->track, strbuf__str(&name));
-	set_category(&e, waker->softirq ? "softirq" : "wake");
+	event__set_category(&e, waker->softirq ? "softirq" : "wake");
 	e.flows[0] = flow;
 	e.event.terminating_flow_ids = e.flows;
 	e.event.n_terminating_flow_ids = 1;
@@ -193,7 +186,7 @@ static void write_state(const struct dispatch *d, const Jankbpf__Sample *sample,
 	if (begin_ns >= end_ns)
 		return;
 	event__init(d->p, &e, BEGIN, d->track, state);
-	set_category(&e, "state");
+	event__set_category(&e, "state");
 	wait__add_phrase(&waited, sample->waited_for, 0, sample->syscall, true);
 	event__note_text(d->p, &e, "waited", strbuf__str(&waited));
 	event__note_text(d->p, &e, "syscall", sample->syscall);
@@ -254,7 +247,7 @@ static void write_link_slice(const struct dispatch *d, const Jankbpf__Link *link
 	struct perfetto_event e;
 
 	event__init(d->p, &e, BEGIN, track, link->state ?: "unknown");
-	set_category(&e, "chain");
+	event__set_category(&e, "chain");
 	event__note_text(d->p, &e, "role", link->role);
 	event__note_text(d->p, &e, "block", d->block->id);
 	event__note_text(d->p, &e, "syscall", link->syscall);

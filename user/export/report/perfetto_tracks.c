@@ -7,7 +7,7 @@
 
 #include "export/values.h"
 
-enum track_kind { TRACK_PROCESS, TRACK_THREAD, TRACK_CHAIN, TRACK_COUNTER };
+enum track_kind { TRACK_PROCESS, TRACK_THREAD, TRACK_CHAIN, TRACK_COUNTER, TRACK_NAMED };
 
 /* What tells a track from all others, without padding. */
 struct track_key {
@@ -105,6 +105,18 @@ uint64_t track__chain(struct perfetto *p, const Jankbpf__Block *block, const Jan
 		return uuid;
 	track.name = (char *)"waited for by others";
 	write_track(p, &track, uuid, parent);
+	return uuid;
+}
+
+uint64_t track__named(struct perfetto *p, const Jankbpf__Block *block, const char *name)
+{
+	Perfetto__Protos__TrackDescriptor track = PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT;
+	uint64_t uuid = uuid_of(block, TRACK_NAMED, 0, name);
+
+	if (is_known(p, uuid, true, NULL))
+		return uuid;
+	track.name = (char *)name;
+	write_track(p, &track, uuid, 0);
 	return uuid;
 }
 

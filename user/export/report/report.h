@@ -21,7 +21,7 @@
 /* --- report_out.c: the output, written in parts to stdout or to a new file */
 
 struct report_out {
-	int fd;
+	int fd;		     /* -1: all bytes stay in memory */
 	struct strbuf bytes; /* not written yet: reports add here, then call report_out__added */
 	int error;	     /* first -errno of a write; later writes do nothing */
 	bool kept;	     /* nothing is written: the caller takes the bytes */
@@ -87,6 +87,9 @@ extern const struct report_ops report_folded, report_pprof, report_perfetto, rep
 	report_md, report_html, report_blockcanary;
 /* The lines of data of report_html without the page around them. */
 extern const struct report_ops report_lines;
+
+/* perfetto_history.c: adds the trace of a history to out, which the caller flushes. 0 or -errno. */
+int report__history(struct report_out *out, const Jankbpf__History *history);
 
 /* NULL: out of memory. out is borrowed. */
 struct report *report__new(const struct report_ops *ops, struct report_out *out);

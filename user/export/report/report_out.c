@@ -20,6 +20,8 @@
 
 int report_out__flush(struct report_out *out)
 {
+	if (out->fd < 0)
+		return out->bytes.failed ? -ENOMEM : out->error;
 	if (!out->error && out->bytes.failed)
 		out->error = -ENOMEM;
 	if (out->kept)

@@ -312,6 +312,21 @@ static void add_ignored(struct text *t, const Jankbpf__Ignored *ignored)
 }
 
 /* "commands: 12 run, 1 failed, 2 killed at --react-timeout, 184 skipped" */
+static void add_histories(struct text *t, const Jankbpf__Histories *histories)
+{
+	if (!histories)
+		return;
+	text__putf(t, STYLE_NONE, INDENT "histories: %s", text__grouped(histories->written).str);
+	if (histories->incomplete)
+		text__putf(t, STYLE_WARN, ", %s with gaps (%s in all)",
+			   text__grouped(histories->incomplete).str,
+			   text__grouped(histories->gaps).str);
+	if (histories->blocks_left_out)
+		text__putf(t, STYLE_WARN, ", %s blocks not drawn",
+			   text__grouped(histories->blocks_left_out).str);
+	text__nl(t);
+}
+
 static void add_reactions(struct text *t, const Jankbpf__Reactions *reactions)
 {
 	if (!reactions)
@@ -347,6 +362,7 @@ void text__add_summary(struct text *t, const Jankbpf__Summary *summary)
 	for (size_t i = 0; i < summary->n_ignored; i++)
 		add_ignored(t, summary->ignored[i]);
 	add_reactions(t, summary->reactions);
+	add_histories(t, summary->histories);
 	add_unwatched(t, summary);
 	put_cost(t, summary);
 	for (size_t i = 0; i < summary->n_loops; i++)
