@@ -129,26 +129,26 @@ static void test_values(void)
 /* A block of three seconds is seen where it lasted, not only where it ended. */
 static void test_history(void)
 {
-	struct history h = {};
-	struct history_clock clock = { .end_ns = 100 * SEC, .cell_ns = SEC, .cnt = 60 };
+	struct stalls h = {};
+	struct stalls_clock clock = { .end_ns = 100 * SEC, .cell_ns = SEC, .cnt = 60 };
 
-	history__add(&h, &clock, 96 * SEC + SEC / 2, 3 * SEC);
-	is_uint(history__stalled_ns(&h, &clock, 10), 3 * SEC, "all of it is in the last ten cells");
-	is_uint(history__stalled_ns(&h, &clock, 1), SEC / 2, "half a second in the last one");
-	is_uint(history__stalled_ns(&h, &clock, 2), SEC + SEC / 2, "a whole one before");
-	is_uint(history__blocks(&h, &clock, 1), 1, "it ended in the last one");
-	history__shift(&h);
+	stalls__add(&h, &clock, 96 * SEC + SEC / 2, 3 * SEC);
+	is_uint(stalls__stalled_ns(&h, &clock, 10), 3 * SEC, "all of it is in the last ten cells");
+	is_uint(stalls__stalled_ns(&h, &clock, 1), SEC / 2, "half a second in the last one");
+	is_uint(stalls__stalled_ns(&h, &clock, 2), SEC + SEC / 2, "a whole one before");
+	is_uint(stalls__blocks(&h, &clock, 1), 1, "it ended in the last one");
+	stalls__shift(&h);
 	clock.end_ns += SEC;
-	is_uint(history__stalled_ns(&h, &clock, 1), 0, "a second later there is none");
-	history__add(&h, &clock, 101 * SEC + 1, SEC / 4);
-	is_uint(history__blocks(&h, &clock, 60), 1, "the cell that has not ended does not count");
-	for (int i = 0; i < HISTORY_CELLS; i++) {
-		history__shift(&h);
+	is_uint(stalls__stalled_ns(&h, &clock, 1), 0, "a second later there is none");
+	stalls__add(&h, &clock, 101 * SEC + 1, SEC / 4);
+	is_uint(stalls__blocks(&h, &clock, 60), 1, "the cell that has not ended does not count");
+	for (int i = 0; i < STALLS_CELLS; i++) {
+		stalls__shift(&h);
 		clock.end_ns += SEC;
 	}
-	is_uint(history__stalled_ns(&h, &clock, 60), 0, "after five minutes it is forgotten");
-	history__add(&h, &clock, 0, 400 * SEC);
-	is_uint(history__stalled_ns(&h, &clock, 60), 58 * SEC,
+	is_uint(stalls__stalled_ns(&h, &clock, 60), 0, "after five minutes it is forgotten");
+	stalls__add(&h, &clock, 0, 400 * SEC);
+	is_uint(stalls__stalled_ns(&h, &clock, 60), 58 * SEC,
 		"a block that began before the history");
 }
 

@@ -8,6 +8,7 @@
 
 #include "export/blockcanary/blockcanary.h"
 #include "export/record_file.h"
+#include "export/timed_name.h"
 #include "serve/record_index.h"
 
 #define LOG_MAX	     (4u << 20) /* bytes of a log that is read */
@@ -44,7 +45,7 @@ bool block_log__find(int dirfd, uint64_t end_ns, uint64_t id, struct strbuf *ret
 
 	for (unsigned i = 0; !ret_name->failed && missing < MISSING_MAX; i++) {
 		strbuf__reset(ret_name);
-		blockcanary__add_name(ret_name, end_ns, i);
+		timed_name__add(ret_name, &timed_name_log, end_ns, i);
 		if (!own_file__size(dirfd, strbuf__str(ret_name), &size))
 			missing++;
 		else if (log_has_id(dirfd, strbuf__str(ret_name), id))

@@ -41,7 +41,7 @@ int serve__run(struct server *server, int signal_fd, struct err *err)
 
 #include "base/clock.h"
 #include "base/confine.h"
-#include "export/blockcanary/blockcanary.h"
+#include "export/timed_name.h"
 #include "files/own_path.h"
 #include "files/user_account.h"
 #include "serve/archive.h"
@@ -62,7 +62,8 @@ static bool is_ours(const char *name)
 	for (int i = 0; i < FILE_CNT; i++)
 		if (!strcmp(name, record_index__name(i)))
 			return true;
-	return name[0] == '.' || !strcmp(name, MARKS_NAME) || blockcanary__is_name(name);
+	return name[0] == '.' || !strcmp(name, MARKS_NAME) ||
+	       timed_name__is(&timed_name_log, name) || timed_name__is(&timed_name_history, name);
 }
 
 /*

@@ -10,6 +10,7 @@
 #include "export/blockcanary/blockcanary.h"
 #include "export/json/json.h"
 #include "export/report/report.h"
+#include "export/timed_name.h"
 #include "serve/archive.h"
 #include "serve/block_log.h"
 
@@ -28,7 +29,7 @@ static void make(struct shared *s, int dirfd, uint64_t id, const Jankbpf__Record
 	}
 	json__add_record(&s->json, record);
 	strbuf__addc(&s->json, '\n');
-	blockcanary__add_name(&s->log_name, s->end_ns, 0);
+	timed_name__add(&s->log_name, &timed_name_log, s->end_ns, 0);
 	strbuf__add(&s->json_name, s->log_name.data, s->log_name.len - strlen(".log"));
 	strbuf__adds(&s->json_name, ".json");
 }

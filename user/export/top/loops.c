@@ -68,12 +68,12 @@ static int set_text(char **at, const char *text)
 
 /* --- entries */
 
-/* True if nothing has been seen of it in all of its history. */
+/* True if nothing has been seen of it in all of its cells. */
 static bool is_idle(const struct loops_view *v, const struct watched_loop *loop)
 {
 	return !loop->dispatch_cnt && !loop->open_ns && !loop->dispatches[0].total &&
 	       !loop->dispatches[1].total &&
-	       !history__blocks(&loop->history, &v->clock, HISTORY_CELLS);
+	       !stalls__blocks(&loop->stalls, &v->clock, STALLS_CELLS);
 }
 
 static bool make_room(struct loops_view *v)
@@ -228,16 +228,16 @@ static void begin_interval(struct loops_view *v, const Jankbpf__Interval *interv
 
 		loop->dispatch_cnt = 0;
 		loop->open_ns = 0;
-		history__shift(&loop->history);
+		stalls__shift(&loop->stalls);
 		HASH_ITER (hh, loop->faults, fault, next_fault)
-			history__shift(&fault->history);
+			stalls__shift(&fault->stalls);
 		if (turns)
 			turn_window(v, loop);
 	}
 	if (turns)
 		v->window_ns = end_ns;
 	v->clock.end_ns = end_ns;
-	v->clock.cnt += v->clock.cnt < HISTORY_CELLS - 1;
+	v->clock.cnt += v->clock.cnt < STALLS_CELLS - 1;
 }
 
 /* The reasons are constants: compared by their addresses. */
@@ -308,7 +308,7 @@ static int add_fault(struct loops_view *v, struct watched_loop *loop, const Jank
 	if (record->type_case == JANKBPF__RECORD__TYPE_BLOCK) {
 		fault->block_cnt++;
 		fault->total_ns += ns;
-		history__add(&fault->history, &v->clock, value__due(block), ns);
+		stalls__add(&fault->stalls, &v->clock, value__due(block), ns);
 		loop->muted_cnt += fault->muted;
 	}
 	fault->max_ns = ns > fault->max_ns ? ns : fault->max_ns;
@@ -335,7 +335,7 @@ int loops_view__add(struct loops_view *v, const Jankbpf__Record *record)
 	if (!loop)
 		return 0;
 	if (record->type_case == JANKBPF__RECORD__TYPE_BLOCK)
-		history__add(&loop->history, &v->clock, value__due(block), value__delay(block));
+		stalls__add(&loop->stalls, &v->clock, value__due(block), value__delay(block));
 	return add_fault(v, loop, record, block);
 }
 

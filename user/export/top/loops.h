@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 #include "base/strbuf.h"
-#include "export/top/history.h"
+#include "export/top/stalls.h"
 #include "export/values.h"
 #include "model/durations.h"
 #include "schema/blockinfo.pb-c.h"
@@ -30,7 +30,7 @@ struct loop_fault {
 	char *kind, *summary;
 	uint64_t block_cnt, total_ns, max_ns;
 	uint64_t last_ns; /* end of the last block, on CLOCK_MONOTONIC */
-	struct history history;
+	struct stalls stalls;
 	struct strbuf last; /* the last record, packed; empty: there was no room */
 	bool muted;
 	UT_hash_handle hh;
@@ -41,7 +41,7 @@ struct watched_loop {
 	char *process, *loop;
 	uint32_t pid;
 	uint64_t dispatch_cnt; /* of the last interval */
-	struct history history;
+	struct stalls stalls;
 	/* The last 30 to 60 s are in both together. */
 	struct durations dispatches[2], starts[2];
 	uint64_t open_ns, open_delay_ns; /* the longest open dispatch; 0: none */
@@ -54,7 +54,7 @@ struct watched_loop {
 
 struct loops_view {
 	struct watched_loop *loops;
-	struct history_clock clock;
+	struct stalls_clock clock;
 	uint64_t elapsed_ns;   /* of the last interval */
 	uint64_t window_ns;    /* begin of the newer half of `dispatches` */
 	uint64_t threshold_ns; /* as of the last interval */

@@ -12,7 +12,7 @@ const char *const loop_order_names[LOOP_ORDERS] = {
 	[BY_PROCESS] = "process",
 };
 
-static unsigned recent_cells(const struct history_clock *clock)
+static unsigned recent_cells(const struct stalls_clock *clock)
 {
 	uint64_t cells = RECENT_NS / clock->cell_ns;
 
@@ -41,7 +41,7 @@ void watched_loop__values(const struct loops_view *v, const struct watched_loop 
 {
 	unsigned cells = recent_cells(&v->clock);
 	double ns = (double)cells * (double)v->clock.cell_ns;
-	uint64_t stalled_ns = history__stalled_ns(&loop->history, &v->clock, cells);
+	uint64_t stalled_ns = stalls__stalled_ns(&loop->stalls, &v->clock, cells);
 
 	*ret = (struct loop_values){ .open_ns = loop->open_ns };
 	if (v->elapsed_ns)
@@ -50,7 +50,7 @@ void watched_loop__values(const struct loops_view *v, const struct watched_loop 
 		stalled_ns += loop->open_ns;
 	if (cells) {
 		ret->blocks_per_min =
-			(double)history__blocks(&loop->history, &v->clock, cells) * 60e9 / ns;
+			(double)stalls__blocks(&loop->stalls, &v->clock, cells) * 60e9 / ns;
 		ret->stalled = (double)stalled_ns / ns;
 	}
 	if (ret->stalled > 1)

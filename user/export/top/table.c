@@ -8,9 +8,9 @@
 #include "base/text.h"
 #include "export/values.h"
 
-#define HISTORY_WIDTH	   30
-#define WIDE_FROM	   116 /* columns of a screen that has room for all columns */
-#define FAULT_HISTORY_FROM 100 /* columns of a screen that has room for it */
+#define STALLS_WIDTH	  30
+#define WIDE_FROM	  116 /* columns of a screen that has room for all columns */
+#define FAULT_STALLS_FROM 100 /* columns of a screen that has room for it */
 
 /* Columns of numbers, right-aligned. */
 enum column { COL_DISPATCHES, COL_BLOCKS, COL_STALLED, COL_P50, COL_P99, COL_MAX, COL_START, COLS };
@@ -155,7 +155,7 @@ void table__put_head(struct text *t, const struct loops_view *v)
 
 /* --- loops */
 
-void table__put_columns(struct text *t, enum style style, bool with_history)
+void table__put_columns(struct text *t, enum style style, bool with_stalls)
 {
 	text__putf(t, style, "%8s %-*s %-*s", "PID", process_width(t), "PROCESS", loop_width(t),
 		   "LOOP");
@@ -163,8 +163,8 @@ void table__put_columns(struct text *t, enum style style, bool with_history)
 		if (width_of(t, i))
 			text__putf(t, style, "%*s", columns[i].width, columns[i].title);
 	text__put(t, style, "  OPEN NOW");
-	if (with_history && t->width > t->col + HISTORY_WIDTH) {
-		text__fill(t, style, " ", t->width - HISTORY_WIDTH - 1);
+	if (with_stalls && t->width > t->col + STALLS_WIDTH) {
+		text__fill(t, style, " ", t->width - STALLS_WIDTH - 1);
 		text__put(t, style, " LAST FIVE MINUTES");
 	}
 	text__fill(t, style, " ", style == STYLE_REVERSE ? t->width : 0);
@@ -205,7 +205,7 @@ static void put_names(struct text *t, enum style style, const struct watched_loo
 }
 
 void table__put_loop(struct text *t, enum style style, const struct loops_view *v,
-		     const struct watched_loop *loop, bool with_history)
+		     const struct watched_loop *loop, bool with_stalls)
 {
 	struct loop_values values;
 	enum style jank;
@@ -222,10 +222,9 @@ void table__put_loop(struct text *t, enum style style, const struct loops_view *
 	       values.max_ns, values.max_ns, width_of(t, COL_MAX));
 	put_ns(t, style, values.has_start, values.start_ns, width_of(t, COL_START));
 	put_open(t, style, v, loop);
-	if (with_history && t->width > t->col + HISTORY_WIDTH) {
-		text__fill(t, style, " ", t->width - HISTORY_WIDTH);
-		history__put(t, or_style(style, STYLE_JANK), &loop->history, &v->clock,
-			     HISTORY_WIDTH);
+	if (with_stalls && t->width > t->col + STALLS_WIDTH) {
+		text__fill(t, style, " ", t->width - STALLS_WIDTH);
+		stalls__put(t, or_style(style, STYLE_JANK), &loop->stalls, &v->clock, STALLS_WIDTH);
 	}
 	text__fill(t, style, " ", style == STYLE_NONE ? 0 : t->width);
 	text__nl(t);
@@ -249,15 +248,15 @@ static void put_process(struct text *t, enum style style, const struct watched_l
 }
 
 void table__put_fault(struct text *t, enum style style, const struct loops_view *v,
-		      const struct loop_fault *fault, bool with_history)
+		      const struct loop_fault *fault, bool with_stalls)
 {
-	bool with_process = !with_history;
+	bool with_process = !with_stalls;
 	unsigned end = t->width;
 	char count[40];
 
-	with_history &= t->width >= FAULT_HISTORY_FROM;
-	if (with_history)
-		end -= HISTORY_WIDTH + 1;
+	with_stalls &= t->width >= FAULT_STALLS_FROM;
+	if (with_stalls)
+		end -= STALLS_WIDTH + 1;
 	if (fault->block_cnt)
 		snprintf(count, sizeof(count), "×%s", text__grouped(fault->block_cnt).str);
 	else
@@ -271,10 +270,10 @@ void table__put_fault(struct text *t, enum style style, const struct loops_view 
 		put_process(t, or_style(style, STYLE_BOLD), fault->loop);
 	text__put_cut(t, style, fault->summary && *fault->summary ? fault->summary : fault->kind,
 		      end > t->col ? end - t->col : 0);
-	if (with_history) {
-		text__fill(t, style, " ", t->width - HISTORY_WIDTH);
-		history__put(t, or_style(style, STYLE_JANK), &fault->history, &v->clock,
-			     HISTORY_WIDTH);
+	if (with_stalls) {
+		text__fill(t, style, " ", t->width - STALLS_WIDTH);
+		stalls__put(t, or_style(style, STYLE_JANK), &fault->stalls, &v->clock,
+			    STALLS_WIDTH);
 	}
 	text__fill(t, style, " ", style == STYLE_NONE ? 0 : t->width);
 	text__nl(t);

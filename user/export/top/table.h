@@ -9,14 +9,14 @@
 /* Two lines: time, sums, threshold and own cost; then what is missing, or a blank one. */
 void table__put_head(struct text *t, const struct loops_view *v);
 
-void table__put_columns(struct text *t, enum style style, bool with_history);
+void table__put_columns(struct text *t, enum style style, bool with_stalls);
 /* style: of the whole row; STYLE_NONE: its own colours. */
 void table__put_loop(struct text *t, enum style style, const struct loops_view *v,
-		     const struct watched_loop *loop, bool with_history);
+		     const struct watched_loop *loop, bool with_stalls);
 
-/* With the history of the fault, or with its process. */
+/* With the stalls of the fault, or with its process. */
 void table__put_fault_columns(struct text *t, enum style style, bool with_process);
 void table__put_fault(struct text *t, enum style style, const struct loops_view *v,
-		      const struct loop_fault *fault, bool with_history);
+		      const struct loop_fault *fault, bool with_stalls);
 
 #endif

@@ -1,45 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "export/top/history.h"
+#include "export/top/stalls.h"
 
-static unsigned place(const struct history *h, unsigned cell)
+static unsigned place(const struct stalls *h, unsigned cell)
 {
-	return (h->at + HISTORY_CELLS - cell) % HISTORY_CELLS;
+	return (h->at + STALLS_CELLS - cell) % STALLS_CELLS;
 }
 
-void history__shift(struct history *h)
+void stalls__shift(struct stalls *h)
 {
-	h->at = (h->at + 1) % HISTORY_CELLS;
+	h->at = (h->at + 1) % STALLS_CELLS;
 	h->blocks[h->at] = 0;
 	h->stalled_ns[h->at] = 0;
 }
 
-/* The cell of a time; HISTORY_CELLS: before all of them. */
-static unsigned cell_of(const struct history_clock *clock, uint64_t t_ns)
+/* The cell of a time; STALLS_CELLS: before all of them. */
+static unsigned cell_of(const struct stalls_clock *clock, uint64_t t_ns)
 {
 	uint64_t ago;
 
 	if (t_ns >= clock->end_ns)
 		return 0;
 	ago = (clock->end_ns - t_ns - 1) / clock->cell_ns + 1;
-	return ago < HISTORY_CELLS ? (unsigned)ago : HISTORY_CELLS;
+	return ago < STALLS_CELLS ? (unsigned)ago : STALLS_CELLS;
 }
 
-static uint64_t begin_of(const struct history_clock *clock, unsigned cell)
+static uint64_t begin_of(const struct stalls_clock *clock, unsigned cell)
 {
 	uint64_t ago = cell * clock->cell_ns;
 
 	return clock->end_ns > ago ? clock->end_ns - ago : 0;
 }
 
-void history__add(struct history *h, const struct history_clock *clock, uint64_t start_ns,
-		  uint64_t ns)
+void stalls__add(struct stalls *h, const struct stalls_clock *clock, uint64_t start_ns, uint64_t ns)
 {
 	uint64_t end_ns = start_ns + ns;
 	unsigned cell = cell_of(clock, end_ns);
 
-	if (cell < HISTORY_CELLS)
+	if (cell < STALLS_CELLS)
 		h->blocks[place(h, cell)]++;
-	for (; cell < HISTORY_CELLS && end_ns > start_ns; cell++) {
+	for (; cell < STALLS_CELLS && end_ns > start_ns; cell++) {
 		uint64_t begin_ns = begin_of(clock, cell);
 
 		if (begin_ns >= end_ns)
@@ -51,12 +50,12 @@ void history__add(struct history *h, const struct history_clock *clock, uint64_t
 	}
 }
 
-static unsigned known(const struct history_clock *clock, unsigned cells)
+static unsigned known(const struct stalls_clock *clock, unsigned cells)
 {
 	return cells < clock->cnt ? cells : clock->cnt;
 }
 
-uint64_t history__blocks(const struct history *h, const struct history_clock *clock, unsigned cells)
+uint64_t stalls__blocks(const struct stalls *h, const struct stalls_clock *clock, unsigned cells)
 {
 	uint64_t sum = 0;
 
@@ -65,8 +64,8 @@ uint64_t history__blocks(const struct history *h, const struct history_clock *cl
 	return sum;
 }
 
-uint64_t history__stalled_ns(const struct history *h, const struct history_clock *clock,
-			     unsigned cells)
+uint64_t stalls__stalled_ns(const struct stalls *h, const struct stalls_clock *clock,
+			    unsigned cells)
 {
 	uint64_t sum = 0;
 
@@ -86,10 +85,10 @@ static const char *level(const struct text *t, uint64_t part, uint64_t whole)
 	return t->opts.ascii ? ascii_levels[i] : levels[i];
 }
 
-void history__put(struct text *t, enum style style, const struct history *h,
-		  const struct history_clock *clock, unsigned width)
+void stalls__put(struct text *t, enum style style, const struct stalls *h,
+		 const struct stalls_clock *clock, unsigned width)
 {
-	unsigned each = width ? (HISTORY_CELLS - 1) / width : 0;
+	unsigned each = width ? (STALLS_CELLS - 1) / width : 0;
 
 	for (unsigned col = width; each && col-- > 0;) {
 		uint64_t sum = 0;
