@@ -17,6 +17,7 @@
 #include "files/apart.h"
 #include "files/unread.h"
 #include "name/name.h"
+#include "options/config.h"
 #include "options/options.h"
 #include "session/session.h"
 
@@ -26,6 +27,11 @@ static int run(const struct options *opts, struct err *err)
 	case CMD_TRACE:
 	case CMD_TOP:
 		return session__run(opts, err);
+	case CMD_AGENT:
+		if (!opts->check_config)
+			return session__run(opts, err);
+		config__print(opts);
+		return JANK_EXIT_OK;
 	case CMD_REPLAY:
 		return cmd_replay__run(opts, err);
 	case CMD_LOOPS:
@@ -59,7 +65,7 @@ static int run(const struct options *opts, struct err *err)
 static int check_stdout(enum command command, int status)
 {
 	bool printed = command == CMD_HELP || command == CMD_SCHEMA || command == CMD_VERSION ||
-		       command == CMD_COMPLETION;
+		       command == CMD_COMPLETION || command == CMD_AGENT;
 
 	if ((fflush(stdout) || (printed && ferror(stdout))) && errno != EPIPE && !status) {
 		log__error("cannot write to stdout: %s", strerror(errno));

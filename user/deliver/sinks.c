@@ -154,14 +154,18 @@ static int dir_sink(const struct options *opts, struct sink **ret, struct err *e
 int sinks__open(struct sinks *sinks, const struct options *opts, struct sink_progress *progress,
 		struct err *err)
 {
+	bool shows = opts->command != CMD_AGENT;
 	struct sink *sink;
-	int res;
+	int res = 0;
 
 	*sinks = (struct sinks){};
 	if (opts->command == CMD_LOOPS)
 		return 0; /* the command prints only its loops */
-	res = opts->sink ? borrowed_sink(opts->sink, &sink, err) : stdout_sink(opts, &sink, err);
-	if (!res)
+	if (opts->sink)
+		res = borrowed_sink(opts->sink, &sink, err);
+	else if (shows)
+		res = stdout_sink(opts, &sink, err);
+	if (!res && (opts->sink || shows))
 		sinks->list[sinks->cnt++] = sink;
 	if (!res && opts->output_dir) {
 		res = dir_sink(opts, &sink, err);

@@ -173,6 +173,7 @@ int event_loop__round(struct event_loop *loop)
 /* --- signals: SIGINT, SIGTERM and SIGHUP end a run; SIGPIPE and SIGXFSZ become write errors */
 
 static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
+static bool is_agent; /* SIGHUP reloads, SIGUSR1 logs the state */
 
 /*
  * Respect nohup: an ignored SIGHUP stays ignored. An ignored SIGINT comes from a shell's `&`; a
@@ -182,6 +183,8 @@ static bool is_wanted(int sig)
 {
 	struct sigaction action;
 
+	if (is_agent)
+		return sig != SIGHUP;
 	return sig != SIGHUP || sigaction(sig, NULL, &action) || action.sa_handler != SIG_IGN;
 }
 
@@ -221,15 +224,36 @@ static void set_actions(const sigset_t *set, void (*fn)(int))
 			signal(ending[i], fn);
 }
 
-int signals__open(const char *message)
+/* Blocked from now on: an ignored signal would not wait. */
+static void block_requests(sigset_t *all)
 {
-	sigset_t set = ending_set();
+	static const int requests[] = { SIGHUP, SIGUSR1 };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (unsigned i = 0; i < sizeof(requests) / sizeof(*requests); i++) {
+		sigaddset(&set, requests[i]);
+		sigaddset(all, requests[i]);
+	}
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	for (unsigned i = 0; i < sizeof(requests) / sizeof(*requests); i++)
+		signal(requests[i], SIG_DFL);
+}
+
+int signals__open(const char *message, bool agent)
+{
+	sigset_t set;
 	int fd;
+
+	is_agent = agent;
+	set = ending_set();
 
 	snprintf(parting, sizeof(parting), "%s", message);
 	set_actions(&set, end_at_once);
 	signal(SIGCHLD, SIG_DFL); /* if ignored, COMMAND's exit status would be lost */
 	signals__write_errors();
+	if (agent)
+		block_requests(&set);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return fd < 0 ? -errno : fd;
 }
@@ -241,21 +265,28 @@ void signals__block(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-bool signals__end(int fd)
+static unsigned request_of(int sig)
+{
+	if (is_agent && sig == SIGHUP)
+		return SIGNALS_RELOAD;
+	return sig == SIGUSR1 ? SIGNALS_STATE : SIGNALS_END;
+}
+
+unsigned signals__take(int fd)
 {
 	struct signalfd_siginfo info;
-	bool any = false;
+	unsigned ret = 0;
 
 	while (read(fd, &info, sizeof(info)) == sizeof(info))
-		any = true;
-	return any;
+		ret |= request_of((int)info.ssi_signo);
+	return ret;
 }
 
 void signals__default(int fd)
 {
 	sigset_t set = ending_set();
 
-	signals__end(fd); /* a repeated pending signal counts once */
+	signals__take(fd); /* a repeated pending signal counts once */
 	set_actions(&set, SIG_DFL);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }

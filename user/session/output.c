@@ -21,6 +21,7 @@
 #include "model/stack.h"
 #include "verdict/blame.h"
 
+#define IGNORED_MAX 64 /* patterns: --ignore takes half as many */
 #define REPORTED_MAX                                                                               \
 	4096 /* loops; blocks of further loops are counted together, as in the summary */
 
@@ -53,18 +54,27 @@ struct output {
 	enum fault_order order;
 	const char *sig;	       /* NULL: all blocks */
 	const struct options *options; /* borrowed */
-	struct ignored *ignored;       /* one for each --ignore */
-	struct stack **own;	       /* while a block is named: stacks of its process */
+	struct live_options *live;     /* holds them; NULL: they are those of the start */
+	struct ignored *ignored;       /* one for each --ignore, then the `gone_cnt` former ones */
+	size_t gone_cnt;
+	struct stack **own; /* while a block is named: stacks of its process */
 	size_t own_cnt;
 };
 
 /* NULL: out of memory. */
 static struct ignored *ignored_of(const struct options *opts)
 {
-	struct ignored *ret = calloc(opts->ignore_cnt + 1, sizeof(*ret));
+	struct ignored *ret = calloc(IGNORED_MAX, sizeof(*ret));
 
-	for (size_t i = 0; ret && i < opts->ignore_cnt; i++)
-		ret[i].pattern = opts->ignore[i];
+	for (size_t i = 0; ret && i < opts->ignore_cnt; i++) {
+		ret[i].pattern = strdup(opts->ignore[i]);
+		if (ret[i].pattern)
+			continue;
+		while (i--)
+			free(ret[i].pattern);
+		free(ret);
+		return NULL;
+	}
 	return ret;
 }
 
@@ -116,6 +126,50 @@ static void free_reported(struct output *out)
 	}
 }
 
+static void free_ignored(struct output *out)
+{
+	for (size_t i = 0; out->ignored && i < out->options->ignore_cnt + out->gone_cnt; i++)
+		free(out->ignored[i].pattern);
+	free(out->ignored);
+}
+
+/* The count of a pattern that is no longer asked for stays in the summary. */
+static void keep_counts(struct ignored *fresh, size_t cnt, size_t *gone_cnt, struct ignored *old)
+{
+	size_t i = 0;
+
+	while (i < cnt && strcmp(fresh[i].pattern, old->pattern))
+		i++;
+	if (i == cnt && (!old->cnt || cnt + *gone_cnt >= IGNORED_MAX))
+		return;
+	if (i < cnt) {
+		fresh[i].cnt += old->cnt;
+		return;
+	}
+	fresh[cnt + (*gone_cnt)++] = *old;
+	old->pattern = NULL;
+}
+
+void output__adapt(struct output *out, struct live_options *live)
+{
+	struct ignored *fresh = ignored_of(&live->opts);
+	size_t cnt = live->opts.ignore_cnt, gone_cnt = 0;
+
+	if (!fresh) {
+		losses__add(out->losses, LOSS_NO_MEMORY, 1);
+		live_options__release(live);
+		return;
+	}
+	for (size_t i = 0; i < out->options->ignore_cnt + out->gone_cnt; i++)
+		keep_counts(fresh, cnt, &gone_cnt, &out->ignored[i]);
+	free_ignored(out);
+	live_options__release(out->live);
+	out->ignored = fresh;
+	out->gone_cnt = gone_cnt;
+	out->options = &live->opts;
+	out->live = live;
+}
+
 void output__free(struct output *out)
 {
 	if (!out)
@@ -125,7 +179,8 @@ void output__free(struct output *out)
 	faults__free(out->faults);
 	answers_writer__free(out->answers);
 	free_reported(out);
-	free(out->ignored);
+	free_ignored(out);
+	live_options__release(out->live);
 	free(out);
 }
 
@@ -550,7 +605,7 @@ int output__summary(struct output *out, struct summary *summary)
 	set_counts(out, summary);
 	set_reactions(out, summary);
 	summary->ignored = out->ignored;
-	summary->ignored_cnt = out->options->ignore_cnt;
+	summary->ignored_cnt = out->options->ignore_cnt + out->gone_cnt;
 	record = record__of_summary(out->builder, summary);
 	if (record)
 		count(out, LOSS_NO_MEMORY,

@@ -54,7 +54,7 @@ void session__look(struct session *s, struct strbuf *records)
 	loader__each_thread(s->loader, add_live, &look);
 }
 
-static struct hist_totals totals(const struct session *s)
+struct hist_totals session__totals(const struct session *s)
 {
 	struct hist_totals ended = hists__totals(loops__ended(s->intake.loops));
 	struct hist_totals live = hists__totals(s->report.live);
@@ -260,7 +260,9 @@ void session__report_ready(const struct session *s)
 			     s->report.loop_cnt == 1 ? "" : "s");
 	strbuf__adds(&line, ", over ");
 	clock__add_duration(&line, s->opts->threshold_ns);
-	strbuf__adds(&line, s->opts->duration_ns || s->opts->count ? "" : "; Ctrl-C ends");
+	strbuf__adds(&line, s->opts->duration_ns || s->opts->count || s->opts->command == CMD_AGENT
+				    ? ""
+				    : "; Ctrl-C ends");
 	if (!line.failed)
 		log__info("%s", strbuf__str(&line));
 	strbuf__free(&line);
@@ -280,7 +282,7 @@ static void add_count(struct strbuf *sb, uint64_t cnt)
 void session__status(struct session *s)
 {
 	uint64_t now = clock__mono_ns(), elapsed = now - s->report.start_ns;
-	struct hist_totals sum = totals(s);
+	struct hist_totals sum = session__totals(s);
 	struct strbuf line = STRBUF_INIT;
 	struct losses losses = s->losses;
 
@@ -380,7 +382,7 @@ int session__send_summary(struct session *s)
 		summary->idle_loop =
 			unwatched_look__at_end(&s->unwatched_look, &summary->unwatched);
 	summary->stopped_cnt = s->intake.judge.stopped_cnt;
-	summary->dispatch_cnt = totals(s).dispatch_cnt;
+	summary->dispatch_cnt = session__totals(s).dispatch_cnt;
 	summary->bpf_known = bpf_cost(&s->cost_meter, s->loader, summary->elapsed_ns,
 				      &summary->bpf_ns, &summary->bpf_runs);
 	summary->over_share = s->report.over_share;

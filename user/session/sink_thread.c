@@ -465,6 +465,9 @@ static void handle(struct sink_thread *sink, struct item *item)
 	case ITEM_PROCESS_GONE:
 		sink_parts__on_exit(sink->parts, item->pid);
 		break;
+	case ITEM_OPTIONS:
+		output__adapt(sink->parts->output, item->data);
+		break;
 	case ITEM_STOP:
 		break;
 	}

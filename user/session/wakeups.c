@@ -23,10 +23,15 @@
 static void on_signal(void *ctx, uint64_t arg)
 {
 	struct session *s = ctx;
+	unsigned requests = signals__take(s->end.signal_fd);
 
 	(void)arg;
-	if (signals__end(s->end.signal_fd))
+	if (requests & SIGNALS_END)
 		s->end.stop = s->end.own_end = true;
+	if (requests & SIGNALS_RELOAD)
+		session__reload(s);
+	if (requests & SIGNALS_STATE)
+		session__log_state(s);
 }
 
 static void on_ring(void *ctx, uint64_t arg)
@@ -95,12 +100,6 @@ static void on_look(void *ctx, uint64_t arg)
 		s->report.status_ns = clock__mono_ns();
 		session__status(s);
 	}
-}
-
-static void on_interval(void *ctx, uint64_t arg)
-{
-	(void)arg;
-	session__interval(ctx);
 }
 
 /* The user of `jankbpf top` pressed a key. */
@@ -175,15 +174,15 @@ int session__add_events(struct session *s, struct err *err)
 	     (res = s->unwatched_look.timer_fd = event_loop__timer(
 		      s->event_loop, UNWATCHED_NS, UNWATCHED_PAUSE_NS, on_unwatched, s)) < 0) ||
 	    (s->opts->interval_ns &&
-	     (res = event_loop__timer(s->event_loop, s->opts->interval_ns, s->opts->interval_ns,
-				      on_interval, s)) < 0) ||
+	     (res = session__time_intervals(s, s->opts->interval_ns)) < 0) ||
 	    (deliver__control_fd(s->deliver) >= 0 &&
 	     (res = event_loop__add(s->event_loop, deliver__control_fd(s->deliver), on_command, s,
 				    0)) < 0) ||
 	    (s->opts->duration_ns &&
 	     (res = event_loop__timer(s->event_loop, s->opts->duration_ns, 0, on_stop, s)) < 0))
 		return err__set(err, -res, "cannot watch for events: %s", strerror(-res));
-	event_loop__hangup(s->event_loop, STDOUT_FILENO, on_stdout_closed, s,
-			   0); /* fails for a file */
+	if (s->opts->command != CMD_AGENT)
+		event_loop__hangup(s->event_loop, STDOUT_FILENO, on_stdout_closed, s,
+				   0); /* fails for a file */
 	return 0;
 }
