@@ -116,6 +116,13 @@ int intervals__take(struct intervals *iv, const struct intervals_now *now, struc
 
 /* --- of the session */
 
+/* The texts stay for the whole run. */
+static void set_host(const struct session *s, struct host_info *ret)
+{
+	*ret = s->host;
+	machine__memory(&ret->mem_total_kb, &ret->mem_free_kb, &ret->mem_available_kb);
+}
+
 void session__interval(struct session *s)
 {
 	struct intervals_now now = { .threshold_ns = s->intake.judge.threshold_ns };
@@ -133,6 +140,8 @@ void session__interval(struct session *s)
 	hists__free(now.hists);
 	if (!res)
 		session__name_loops(s, interval->loops, interval->loop_cnt);
+	if (!res)
+		set_host(s, &interval->host);
 	if (res)
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
 	item.data = interval;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -51,6 +52,7 @@ struct output {
 	struct reported *reported;
 	uint64_t block_cnt, hang_cnt;
 	struct faults *faults;
+	struct limits *limits; /* NULL: the command has none */
 	enum fault_order order;
 	const char *sig;	       /* NULL: all blocks */
 	const struct options *options; /* borrowed */
@@ -92,11 +94,13 @@ int output__new(const struct output_opts *opts, struct output **ret, struct err 
 	out->names = opts->names;
 	out->builder = record__new();
 	out->faults = faults__new(opts->options->group);
+	out->limits = opts->options->command == CMD_AGENT ? limits__new() : NULL;
 	out->order = opts->options->sort;
 	out->sig = opts->options->sig;
 	out->options = opts->options;
 	out->ignored = ignored_of(opts->options);
-	res = out->builder && out->faults && out->ignored
+	res = out->builder && out->faults && out->ignored &&
+			      (out->limits || opts->options->command != CMD_AGENT)
 		      ? record__set_redaction(out->builder, opts->options->redact,
 					      opts->options->redact_key, err)
 		      : err__set(err, ENOMEM, "out of memory");
@@ -177,6 +181,7 @@ void output__free(struct output *out)
 	sinks__close(&out->sinks);
 	record__free(out->builder);
 	faults__free(out->faults);
+	limits__free(out->limits);
 	answers_writer__free(out->answers);
 	free_reported(out);
 	free_ignored(out);
@@ -523,11 +528,21 @@ static bool is_asked_for(const struct output *out, const struct block *block)
 	return text__begins(block->cause.signature, out->sig);
 }
 
+/* Without memory for a record there is nothing to limit. */
+static bool is_within_limits(struct output *out, const Jankbpf__Record *record)
+{
+	const struct limit_rates rates = { out->options->records_per_signature,
+					   out->options->records_per_s };
+
+	return !out->limits || !record ||
+	       limits__takes(out->limits, rates, record, clock__mono_ns());
+}
+
 int output__block(struct output *out, struct block *block)
 {
 	uint64_t failed = alloc__own_cnt();
 	const Jankbpf__Record *record;
-	int res;
+	int res = 0;
 
 	run_step(out, block, name_stacks);
 	blame__block(block);
@@ -538,9 +553,11 @@ int output__block(struct output *out, struct block *block)
 	count(out, LOSS_NO_MEMORY,
 	      block__add_loss(block, LOSS_NO_MEMORY, alloc__own_cnt() - failed));
 	record = record_of(out, block);
-	res = write_record(out, record);
-	if (record)
-		react__record(out->react, record);
+	if (is_within_limits(out, record)) {
+		res = write_record(out, record);
+		if (record)
+			react__record(out->react, record);
+	}
 	if (out->journal && journal_writer__flush(out->journal))
 		losses__add(out->losses, LOSS_JOURNAL, 1);
 	return res;
@@ -583,6 +600,8 @@ static struct loop_hist *find_loop(struct interval *interval, const struct repor
 int output__interval(struct output *out, struct interval *interval)
 {
 	struct reported *entry, *next;
+	const Jankbpf__Record *record;
+	int res;
 
 	HASH_ITER (hh, out->reported, entry, next) {
 		struct loop_hist *loop;
@@ -595,7 +614,13 @@ int output__interval(struct output *out, struct interval *interval)
 			loop->block_cnt = entry->cnt - entry->told_cnt;
 		entry->told_cnt = entry->cnt;
 	}
-	return write_record(out, record__of_interval(out->builder, interval));
+	record = record__of_interval(out->builder, interval);
+	if (record && out->limits)
+		count(out, LOSS_NO_MEMORY, record__limit_interval(out->builder, out->limits));
+	res = write_record(out, record);
+	if (out->limits)
+		limits__end_interval(out->limits);
+	return res;
 }
 
 int output__summary(struct output *out, struct summary *summary)
@@ -607,6 +632,8 @@ int output__summary(struct output *out, struct summary *summary)
 	summary->ignored = out->ignored;
 	summary->ignored_cnt = out->options->ignore_cnt + out->gone_cnt;
 	record = record__of_summary(out->builder, summary);
+	if (record && out->limits)
+		count(out, LOSS_NO_MEMORY, record__limit_summary(out->builder, out->limits));
 	if (record)
 		count(out, LOSS_NO_MEMORY,
 		      record__add_faults(out->builder, out->faults, out->order));

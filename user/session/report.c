@@ -330,8 +330,10 @@ void session__name_loops(const struct session *s, struct loop_hist *loops, size_
 
 		if (!process || !process->identity || !process->identity->name)
 			continue;
-		free(loops[i].process); /* of an earlier process with this pid */
+		loop_hist__clear(&loops[i]); /* of an earlier process with this pid */
 		loops[i].process = strdup(process->identity->name);
+		text__copy(&loops[i].unit, process->identity->unit); /* these are optional */
+		text__copy(&loops[i].container, process->identity->container);
 	}
 }
 

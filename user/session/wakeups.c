@@ -15,9 +15,10 @@
 #define LOOK_MIN_NS	   (20 * NS_PER_MS)
 #define LOOKS_PER_HANG	   8 /* a hang is reported at most --hang / 8 late */
 #define STATUS_NS	   NS_PER_SEC
-#define UNWATCHED_NS	   NS_PER_SEC	    /* first report of what is not watched */
-#define UNWATCHED_PAUSE_NS (30 * NS_PER_MS) /* between slices of that look */
-#define EARLY_LOOK_NS	   (50 * NS_PER_MS) /* by then the sink thread knows most processes */
+#define UNWATCHED_NS	   NS_PER_SEC	     /* first report of what is not watched */
+#define UNWATCHED_AGAIN_NS (60 * NS_PER_SEC) /* an agent's next one */
+#define UNWATCHED_PAUSE_NS (30 * NS_PER_MS)  /* between slices of that look */
+#define EARLY_LOOK_NS	   (50 * NS_PER_MS)  /* by then the sink thread knows most processes */
 #define MACHINE_NS	   (100 * NS_PER_MS)
 
 static void on_signal(void *ctx, uint64_t arg)
@@ -69,8 +70,12 @@ static void on_unwatched(void *ctx, uint64_t arg)
 	(void)arg;
 	if (!s->unwatched_look.list)
 		session__look(s, NULL);
-	if (unwatched_look__slice(&s->unwatched_look))
-		event_loop__remove(s->event_loop, s->unwatched_look.timer_fd);
+	if (!unwatched_look__slice(&s->unwatched_look))
+		return;
+	event_loop__remove(s->event_loop, s->unwatched_look.timer_fd);
+	if (s->opts->command == CMD_AGENT)
+		s->unwatched_look.timer_fd = event_loop__timer(s->event_loop, UNWATCHED_AGAIN_NS,
+							       UNWATCHED_PAUSE_NS, on_unwatched, s);
 }
 
 /* The task iterator finds main threads that wait outside of epoll and poll (iter.bpf.c). */
