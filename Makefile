@@ -92,7 +92,7 @@ CALIBRATE := $(OUT)/calibrate.skel.h
 
 # Everything but main and what needs the skeleton is pure enough for the host tests.
 SKEL_SRC  := $(wildcard user/probes/loader*.c)
-APP_SRC   := $(wildcard user/options/*.c user/deliver/*.c user/session/*.c user/cli/*.c)
+APP_SRC   := $(wildcard user/options/*.c user/deliver/*.c user/session/*.c user/serve/*.c user/cli/*.c)
 LIB_SRC   := $(filter-out $(SKEL_SRC) $(APP_SRC),$(wildcard user/*/*.c user/*/*/*.c))
 SRC       := $(APP_SRC) $(LIB_SRC) $(SKEL_SRC)
 OBJ       := $(SRC:%.c=$(VARIANT)/%.o)

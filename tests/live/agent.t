@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """jankbpf agent: its start by a configuration, the service manager's messages, SIGHUP, SIGUSR1, the limits of records,
-kill -9 and SIGTERM. It traces only a cgroup of its own."""
+metrics, kill -9 and SIGTERM. It traces only a cgroup of its own."""
+import http.client
 import json
 import os
+import shutil
 import signal
 import socket
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 import bad
 from bad import MS, ok
+from exposition import Bad, Exposition
 from group import Group
 
 
@@ -155,6 +159,127 @@ def test_limits(group):
     ok(total(summary["faults"], "blocks") == summary["blocks"], "the faults count all blocks")
 
 
+OPENMETRICS = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
+
+
+def free_port():
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return sock.getsockname()[1]
+
+
+class Scrape:
+    def __init__(self, port, method="GET", path="/metrics", accept=None):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        connection.request(method, path, headers={"Accept": accept} if accept else {})
+        answer = connection.getresponse()
+        self.status, self.type, self.text = answer.status, answer.getheader("Content-Type"), answer.read().decode()
+        connection.close()
+
+    def parsed(self):
+        try:
+            return Exposition(self.text, "openmetrics" in self.type)
+        except Bad as error:
+            bad.RESULTS.note(f"not valid: {error}")
+            return None
+
+
+def wait_for_rest(agent):
+    """The traced program has ended, and the records of all its dispatches are written."""
+    def at_rest():
+        intervals = agent.records("interval")
+        return len(intervals) > 3 and not any(i["dispatches"] + i["blocks"] for i in intervals[-3:])
+
+    return bad.wait_for(at_rest)
+
+
+def check_metrics(agent, seen):
+    intervals, blocks = agent.records("interval"), agent.records("block")
+    left = [entry for i in intervals for entry in i.get("left_out", ())]
+    ok(seen.of("jankbpf_blocks_total") == len(blocks) + total(left, "blocks") == total(intervals, "blocks"),
+       "blocks are those of the records", (seen.of("jankbpf_blocks_total"), len(blocks), total(left, "blocks")))
+    ok(seen.of("jankbpf_dispatch_seconds_count", process="simjank", loop="epoll") == total(intervals, "dispatches"),
+       "so are dispatches")
+    starts = [loop["start_delays"]["dispatches"] for i in intervals for loop in i["loops"] if "start_delays" in loop]
+    ok(seen.of("jankbpf_start_delay_seconds_count") == sum(starts), "and start delays", sum(starts))
+    delays = (total(blocks, "delay_ns") + total(left, "total_ns")) / 1e9
+    ok(abs(seen.of("jankbpf_blocked_seconds_total") - delays) < 1e-6, "and the time of blocks", delays)
+    for signature in {b["cause"]["signature"] for b in blocks}:
+        cnt = sum(b["cause"]["signature"] == signature for b in blocks)
+        cnt += sum(entry["blocks"] for entry in left if entry["signature"] == signature)
+        ok(seen.of("jankbpf_fault_blocks_total", signature=signature) == cnt, f"and the fault {signature}", cnt)
+    # A dispatch of 30 ms and one of 40 ms are in one bucket of 25 to 50 ms.
+    slow = sum(bucket["count"] for i in intervals for loop in i["loops"] for bucket in loop["buckets"]
+               if bucket["upper_ns"] > 25 * MS)
+    ok(seen.of("jankbpf_dispatch_seconds_count") - seen.of("jankbpf_dispatch_seconds_bucket", le="0.025") == slow > 0,
+       "a histogram's edge divides them", slow)
+    ok(seen.of("jankbpf_limited_total", limit="signature") == total([i["limited"] for i in intervals if i["limited"]], "per_signature"),
+       "and the limits")
+    ok(seen.of("jankbpf_build_info") == 1 and seen.of("jankbpf_own_cpu_seconds_total") > 0, "our own version and cost")
+
+
+def check_requests(port):
+    ok(Scrape(port, path="/other").status == 404, "another path: 404")
+    ok(Scrape(port, "POST").status == 405, "POST: 405")
+    head = Scrape(port, "HEAD")
+    ok(head.status == 200 and not head.text, "HEAD: no body")
+    idle = []
+    for _ in range(20):  # more than it takes at once; they never send a request
+        idle.append(socket.create_connection(("127.0.0.1", port), timeout=20))
+    idle[0].sendall(b"GET /metrics HTTP/1.1\r\nX: " + b"x" * (1 << 20))
+    for sock in idle:
+        sock.close()
+    ok(bad.wait_for(lambda: Scrape(port).status == 200), "idle connections and a huge head: it still answers")
+
+
+def promtool(text):
+    tool = shutil.which("promtool")
+    if not tool:
+        bad.skip("promtool finds nothing to complain about", "no promtool: make deps-fleet")
+        return
+    done = subprocess.run([tool, "check", "metrics"], input=text, capture_output=True, text=True, check=False, timeout=60)
+    ok(not done.returncode and not done.stdout + done.stderr, "promtool finds nothing to complain about", done.stderr)
+
+
+def test_metrics(group):
+    if "listen = off" in bad.trace("agent", "--check-config", "-a").out:
+        bad.skip("metrics by HTTP", "this build has no libmicrohttpd")
+        return
+    port, textfile = free_port(), bad.scratch("jankbpf.prom")
+    agent = Agent("metrics", group, {"block": {"threshold": "15ms"}, "store": {"interval": "200ms"},
+                                     "limits": {"records_per_signature": 2},
+                                     "metrics": {"listen": f"127.0.0.1:{port}", "textfile": textfile}})
+    process = group.start(bad.SIMJANK, "--quiet", "--scenario", "busy:30ms,sleep:40ms", "--count", "12")
+    bad.STARTED.append(process)
+    process.wait(60)
+    ok(wait_for_rest(agent), "the program has ended")
+    scrape = Scrape(port)
+    ok(scrape.status == 200 and scrape.type == "text/plain; version=0.0.4; charset=utf-8", "it serves the text format", scrape.type)
+    seen = scrape.parsed()
+    ok(seen, "which is valid")
+    check_metrics(agent, seen)
+    promtool(scrape.text)
+    opened = Scrape(port, accept=OPENMETRICS)
+    ok(opened.type.startswith("application/openmetrics-text; version=1.0.0") and opened.parsed(), "it serves OpenMetrics", opened.type)
+    with open(textfile, encoding="utf-8") as file:
+        ok(Exposition(file.read()).of("jankbpf_blocks_total") == seen.of("jankbpf_blocks_total"), "the file has the same")
+    ok(os.stat(textfile).st_mode & 0o777 == 0o644 and not os.path.exists(textfile + ".new"), "readable, and nothing beside it")
+    check_requests(port)
+    result = bad.trace("agent", "--config", agent.path, seconds=20)
+    ok(result.status == 1 and "another program has this port" in result.err, "a second agent cannot have the port", result)
+    check_restart(agent, port)
+    agent.tracer.stop(signal.SIGTERM)
+
+
+def check_restart(agent, port):
+    """The process that serves them may end: the next one has the socket."""
+    pids = [pid for pid in bad.own_pids(agent.pid) if bad.status_of(pid)["Name"].startswith("jankbpf-deliv")]
+    bad.check_powerless(bad.status_of(pids[0]), "the server", True)
+    os.kill(pids[0], signal.SIGKILL)
+    ok(bad.wait_for(lambda: agent.said("it is started again")), "the server is killed and started again")
+    ok(bad.wait_for(lambda: Scrape(port).status == 200), "and answers")
+
+
 def test_killed(group):
     agent = Agent("killed", group, {"block": {"threshold": "15ms"}, "store": {"interval": "200ms"}})
     bad.wait_for(lambda: len(agent.records("interval")) >= 4)
@@ -177,6 +302,7 @@ def main():
     test_limits(group)
     test_killed(group)
     bad.end(process)
+    test_metrics(group)
     group.remove()
     bad.done()
 

@@ -28,7 +28,8 @@ LAYERS = {
     "procfs": {"model", "files", "base"},
     "options": {"procfs", "files", "base"},
     "journal": {"export", "model", "files", "base"},
-    "deliver": {"journal", "export", "options", "symbol", "files", "base"},
+    "serve": {"export", "files", "base"},
+    "deliver": {"serve", "journal", "export", "options", "symbol", "files", "base"},
     "catalogue": {"symbol", "procfs", "model", "files", "base"},
     "uprobes": {"catalogue", "symbol", "procfs", "files", "base"},
     "probes": {"uprobes", "catalogue", "options", "files", "base"},
@@ -65,6 +66,7 @@ OPENERS = {
     "user/cli/main.c": "/dev/null",
     "user/export/retention.c": "our own output", "user/export/dir.c": "our own output",
     "user/export/record_file.c": "our own output", "user/export/blockcanary/log_file.c": "our own output",
+    "user/deliver/metrics_sink.c": "our own output",
     "user/export/record/record_redact.c": "the key, named by the user",
 }
 

@@ -110,9 +110,11 @@ int main(int argc, char **argv)
 
 	fill_std_fds();
 	if (argc == 2 && !strcmp(argv[1], DELIVER_WORD))
-		return deliver__main(false);
+		return deliver__main(DELIVER_PLAIN);
 	if (argc == 2 && !strcmp(argv[1], DELIVER_SCREEN_WORD))
-		return deliver__main(true);
+		return deliver__main(DELIVER_SCREEN);
+	if (argc == 2 && !strcmp(argv[1], DELIVER_HTTP_WORD))
+		return deliver__main(DELIVER_HTTP);
 	if (argc == 2 && !strcmp(argv[1], DOWNLOADER_WORD))
 		return downloader__main();
 	if (argc == 2 && !strcmp(argv[1], REACT_WORD))

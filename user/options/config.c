@@ -21,6 +21,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "files/file.h"
+#include "files/own_path.h"
 
 #define FILE_MAX   (256 << 10)
 #define LINE_MAX_  4096
@@ -309,14 +310,6 @@ static int take_line(void *user, const char *section, const char *name, const ch
 
 /* --- the file */
 
-static bool is_ours(uid_t uid)
-{
-	const char *sudo = getenv("SUDO_UID");
-
-	return !uid || uid == geteuid() ||
-	       (!geteuid() && sudo && *sudo && (uid_t)strtoul(sudo, NULL, 10) == uid);
-}
-
 /* Whoever may write it decides what root runs and where it writes. */
 static int check_file(struct reading *r, int fd, size_t *ret_size)
 {
@@ -326,11 +319,11 @@ static int check_file(struct reading *r, int fd, size_t *ret_size)
 		fault(r, "%s", strerror(errno));
 	} else if (!S_ISREG(st.st_mode)) {
 		fault(r, "not a regular file");
-	} else if (!is_ours(st.st_uid)) {
-		fault(r, "it belongs to user id %u: give it to root or yourself (chown root)",
-		      st.st_uid);
-	} else if (st.st_mode & 022) {
-		fault(r, "others may write it: take that away (chmod go-w)");
+	} else if (!own_path__is_private(&st)) {
+		fault(r,
+		      "it belongs to user id %u, with mode %03o: it must be root's or yours, and "
+		      "writable by nobody else (chown root, chmod go-w)",
+		      st.st_uid, st.st_mode & 07777);
 	} else if (st.st_size > FILE_MAX) {
 		fault(r, "more than %d KiB: this is not a configuration", FILE_MAX >> 10);
 	} else {

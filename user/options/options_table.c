@@ -27,6 +27,12 @@
 #define ALWAYS	  (~0u)
 #define PID_MAX	  (1 << 22) /* the kernel's own limit */
 
+#ifdef HAVE_MICROHTTPD
+#define LISTEN_DEFAULT "127.0.0.1:9435"
+#else
+#define LISTEN_DEFAULT "off"
+#endif
+
 #define AT(member) .offset = offsetof(struct options, member)
 
 /* Keys of options without a short form. */
@@ -334,7 +340,7 @@ const struct option_row option_rows[] = {
 	  option__set_unsigned, AT(max_signatures), .min = 1, .max = 10000,
 	  .help = "faults with a counter of their own in the metrics",
 	  .more = "The others are counted together, with the signature \"other\"." },
-	{ SECTION_AGENT, KEY_METRICS_LISTEN, "metrics-listen", "ADDRESS", "127.0.0.1:9435", AGENT,
+	{ SECTION_AGENT, KEY_METRICS_LISTEN, "metrics-listen", "ADDRESS", LISTEN_DEFAULT, AGENT,
 	  option__set_listen, AT(metrics_listen), .help = "serve /metrics here; off: do not",
 	  .more = "127.0.0.1:PORT, [::1]:PORT or another address of this machine. Whoever can "
 		  "reach it may read it: names of programs, units and functions." },

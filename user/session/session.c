@@ -236,7 +236,7 @@ static int open_session(struct session *s, struct err *err)
 	if (!res)
 		res = privileges__drop(err);
 	if (!res)
-		report_filter(tracer_filter__start(options__has_screen(s->opts)),
+		report_filter(tracer_filter__start(deliver__kind(s->opts)),
 			      "may make all system calls");
 	if (!res)
 		res = host__read(&s->host, err);
@@ -326,7 +326,7 @@ static int attach(struct session *s, struct err *err)
 	if (!res)
 		res = loader__attach(s->loader, err);
 	if (!res)
-		report_filter(tracer_filter__run(options__has_screen(s->opts)),
+		report_filter(tracer_filter__run(deliver__kind(s->opts)),
 			      "may load BPF programs later");
 	if (!res)
 		mapping_events__open(&s->mappings, s->event_loop);
