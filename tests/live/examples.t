@@ -33,6 +33,7 @@ def prepare(folder, pid):
     os.symlink(os.path.abspath(JANKBPF), f"{folder}/bin/jankbpf")
     script(f"{folder}/bin/pgrep", f"echo {pid}\n")
     output(JANKBPF, "-q", "-t", "25ms", "-n", "3", "--journal", f"{folder}/run.jnl", "-p", str(pid))
+    shutil.copy(os.path.join(ROOT, "deploy", "jankbpf.conf"), folder)
     output(JANKBPF, "replay", "-q", "-o", f"{folder}/blocks", f"{folder}/run.jnl")
     with open(f"{folder}/blocks.jsonl", "w", encoding="utf-8") as file:
         file.write(output(JANKBPF, "replay", "--json", f"{folder}/run.jnl"))

@@ -38,8 +38,8 @@ const struct command_row command_rows[] = {
 		     "configuration again, SIGUSR1 writes its state to the log, SIGTERM ends it.",
 	  .more = "Blocks that repeat are counted, not recorded. It tells systemd when it is ready "
 		  "and that it makes progress. docs/fleet.md describes configuration and metrics.",
-	  .example = "jankbpf agent --config jankbpf.conf",
-	  .example_is = "a run with this configuration, until SIGTERM" },
+	  .example = "jankbpf agent --check-config --config jankbpf.conf",
+	  .example_is = "what this configuration selects, or all its errors" },
 	{ CMD_REPLAY,
 	  "replay",
 	  { "replay [OPTIONS] FILE" },
