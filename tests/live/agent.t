@@ -61,7 +61,7 @@ class Agent:
 
     def configure(self, config):
         config.setdefault("metrics", {"listen": "off"})
-        config["select"] = {"all": "yes", "cgroup": self.group.path}
+        config["select"] = {"all": "yes", "cgroup": self.group.path, **config.get("select", {})}
         config.setdefault("store", {})["output"] = self.dir
         with open(self.path + ".new", "w", encoding="utf-8") as file:
             for section, keys in config.items():
@@ -280,6 +280,28 @@ def check_restart(agent, port):
     ok(bad.wait_for(lambda: Scrape(port).status == 200), "and answers")
 
 
+def test_live_patterns(group):
+    """Limits and patterns are the sink thread's: they change there, and counts of earlier patterns stay."""
+    config = {"block": {"threshold": "15ms", "ignore": "do_sleep"}, "limits": {"records-per-signature": 1},
+              "store": {"interval": "200ms"}}
+    agent = Agent("patterns", group, config)
+    bad.wait_for(lambda: len(agent.records("interval")) > 8)
+    few = len(agent.records("block"))
+    ok(0 < few < 10, "one record of each fault", few)
+    agent.configure({"block": {"threshold": "15ms", "ignore": "handle_busy"}, "limits": {"records-per-signature": 0},
+                     "select": {"uid": "nobody"}, "store": {"interval": "200ms"}})
+    agent.process.send_signal(signal.SIGHUP)
+    ok(bad.wait_for(lambda: agent.said("reload: done")), "limits and patterns are read again", agent.tracer.stderr())
+    ok(agent.said("[select] uid cannot change"), "a user's name is looked up, too")
+    at = len(agent.records("block"))
+    ok(bad.wait_for(lambda: len(agent.records("block")) > at + 20), "without the limit each block is a record")
+    agent.tracer.stop(signal.SIGTERM)
+    functions = {b["cause"]["frame"]["function"] for b in agent.records("block")[at + 10:] if "frame" in b["cause"]}
+    ok(functions == {"do_sleep"}, "the new pattern applies", functions)
+    ignored = {entry["pattern"]: entry["records"] for entry in agent.records("summary")[-1]["ignored"]}
+    ok(ignored.get("do_sleep", 0) > 0 and ignored.get("handle_busy", 0) > 0, "both patterns are in the summary", ignored)
+
+
 def test_killed(group):
     agent = Agent("killed", group, {"block": {"threshold": "15ms"}, "store": {"interval": "200ms"}})
     bad.wait_for(lambda: len(agent.records("interval")) >= 4)
@@ -300,6 +322,7 @@ def main():
     bad.wait_for(lambda: len(group.pids()) == 1 and b"simjank" in open(f"/proc/{process.pid}/cmdline", "rb").read())
     test_reload(group)
     test_limits(group)
+    test_live_patterns(group)
     test_killed(group)
     bad.end(process)
     test_metrics(group)

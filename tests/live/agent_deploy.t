@@ -56,6 +56,15 @@ def test_example():
             ok(f"\n{line}\n" in plain, f"{name}: the example shows the default", line)
 
 
+def test_errors():
+    result = check("[block]\nthresold = 3\nhang = x\n[limts]\n")
+    ok(result.status == 2 and not result.raw, "a file with errors: status 2, nothing on stdout", result)
+    places = re.findall(r"example\.conf:(\d+): ", result.err)
+    ok(places == ["2", "3", "4"], "each error with its line", result.err)
+    result = bad.trace("agent", "--check-config", "--config", "/nonexistent")
+    ok(result.status == 2 and "--config names another file" in result.err, "a file that does not exist", result)
+
+
 def test_unit():
     if not shutil.which("systemd-analyze"):
         bad.skip("the unit is valid", "no systemd-analyze")
@@ -72,6 +81,7 @@ def test_unit():
 
 def main():
     test_example()
+    test_errors()
     test_unit()
     bad.done()
 
