@@ -41,6 +41,8 @@ static const char *const readable[] = {
 	"syscall",
 	"turns",
 	"build_id",
+	"app_build_id",
+	"network", /* a kind, by the name of the interface */
 	"language",
 	"reason",
 	"waits_in",
@@ -51,6 +53,10 @@ static const char *const readable[] = {
 	"first",
 	"last",
 	"grouped_by",
+	/* of a LeftOut, likewise */
+	"unit",
+	"function",
+	"boot_id", /* the id of a block begins with it */
 };
 
 static unsigned secrets, odd;
