@@ -224,36 +224,33 @@ static void set_actions(const sigset_t *set, void (*fn)(int))
 			signal(ending[i], fn);
 }
 
+static const int requests[] = { SIGHUP, SIGUSR1 };
+
 /* Blocked from now on: an ignored signal would not wait. */
-static void block_requests(sigset_t *all)
+void signals__take_requests(void)
 {
-	static const int requests[] = { SIGHUP, SIGUSR1 };
 	sigset_t set;
 
+	is_agent = true;
 	sigemptyset(&set);
-	for (unsigned i = 0; i < sizeof(requests) / sizeof(*requests); i++) {
+	for (unsigned i = 0; i < sizeof(requests) / sizeof(*requests); i++)
 		sigaddset(&set, requests[i]);
-		sigaddset(all, requests[i]);
-	}
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	for (unsigned i = 0; i < sizeof(requests) / sizeof(*requests); i++)
 		signal(requests[i], SIG_DFL);
 }
 
-int signals__open(const char *message, bool agent)
+int signals__open(const char *message)
 {
-	sigset_t set;
+	sigset_t set = ending_set();
 	int fd;
-
-	is_agent = agent;
-	set = ending_set();
 
 	snprintf(parting, sizeof(parting), "%s", message);
 	set_actions(&set, end_at_once);
 	signal(SIGCHLD, SIG_DFL); /* if ignored, COMMAND's exit status would be lost */
 	signals__write_errors();
-	if (agent)
-		block_requests(&set);
+	for (unsigned i = 0; is_agent && i < sizeof(requests) / sizeof(*requests); i++)
+		sigaddset(&set, requests[i]);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return fd < 0 ? -errno : fd;
 }

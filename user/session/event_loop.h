@@ -41,11 +41,16 @@ void signals__write_errors(void);
 /*
  * The same. From now on, an ending signal ends the process at once with status 0, after `message`
  * on stderr: a start has steps of seconds that nothing else interrupts, and nothing to keep.
- * agent: SIGHUP and SIGUSR1 do not end the process, not even at its start: they wait.
  * Returns a descriptor for signals__take, or -errno. Call it on the main thread; other threads must
  * have these signals blocked.
  */
-int signals__open(const char *message, bool agent);
+int signals__open(const char *message);
+
+/*
+ * For the agent, before signals__open: SIGHUP and SIGUSR1 are requests of signals__take. They wait until
+ * it is called, from the start on.
+ */
+void signals__take_requests(void);
 
 /* From now on, ending signals wait for signals__take: the run has something to finish. */
 void signals__block(void);

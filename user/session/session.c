@@ -131,8 +131,10 @@ static int open_parts(struct session *s, struct err *err)
 
 static int open_signals(struct run_end *end, bool agent, struct err *err)
 {
+	if (agent)
+		signals__take_requests();
 	end->signal_fd = signals__open(
-		log__level() < LOG_NORMAL ? "" : "jankbpf: stopped before tracing began\n", agent);
+		log__level() < LOG_NORMAL ? "" : "jankbpf: stopped before tracing began\n");
 	end->closed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (end->signal_fd < 0 || end->closed_fd < 0)
 		return err__set(err, errno, "cannot wait for signals: %s", strerror(errno));
