@@ -35,7 +35,10 @@ static int read_text(const char *text, size_t len, struct options *ret)
 {
 	static bool set[OPTION_ROWS_MAX];
 	static const bool given[OPTION_ROWS_MAX];
-	const struct config_opts opts = { .path = path, .given = given, .error = on_error };
+	static struct options scratch;
+	const struct config_opts opts = {
+		.path = path, .given = given, .scratch = &scratch, .error = on_error
+	};
 
 	memset(ret, 0, sizeof(*ret));
 	strbuf__reset(&errors);

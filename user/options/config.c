@@ -30,7 +30,7 @@
 
 struct reading {
 	const struct config_opts *opts;
-	struct options *ret, scratch; /* scratch: gets what the command line has already */
+	struct options *ret;
 	bool *set;
 	const char *at, *end; /* text not yet read */
 	const char *value;    /* of the current line, in `text` */
@@ -251,7 +251,7 @@ static bool is_overridden(const struct reading *r, const struct option_row *row)
 static void set_value(struct reading *r, const struct option_row *row, const char *text)
 {
 	bool overridden = is_overridden(r, row);
-	struct options *opts = overridden ? &r->scratch : r->ret;
+	struct options *opts = overridden ? r->opts->scratch : r->ret;
 	struct err err = {};
 	int on = row->arg ? 1 : read_switch(text);
 	int res = on < 0 ? on : 0;
@@ -381,7 +381,6 @@ int config__read(const struct config_opts *opts, struct options *ret, bool *set)
 	if (text)
 		parse(&r, text, size);
 	free(text);
-	options__free(&r.scratch);
 	r.line = 0;
 	if (r.error_cnt > ERRORS_MAX) {
 		r.error_cnt = 0;

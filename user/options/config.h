@@ -27,8 +27,9 @@ typedef void config_error_fn(void *ctx, const char *message);
 
 struct config_opts {
 	const char *path;
-	bool may_lack;	   /* a file that does not exist is like an empty one */
-	const bool *given; /* by row: the command line has it, and it takes the key's place */
+	bool may_lack;		 /* a file that does not exist is like an empty one */
+	const bool *given;	 /* by row: the command line has it, and it takes the key's place */
+	struct options *scratch; /* gets the values of such keys; the caller frees it */
 	config_error_fn *error;
 	void *ctx;
 };

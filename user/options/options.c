@@ -386,10 +386,12 @@ static int take_config(struct parse *p)
 {
 	bool given[OPTION_ROWS_MAX];
 	struct config_errors errors = {};
+	struct options scratch = {};
 	const struct config_opts opts = {
 		.path = p->opts->config,
 		.may_lack = !names_config(p),
 		.given = given,
+		.scratch = &scratch,
 		.error = on_config_error,
 		.ctx = &errors,
 	};
@@ -397,6 +399,7 @@ static int take_config(struct parse *p)
 
 	memcpy(given, p->given, sizeof(given));
 	code = config__read(&opts, p->opts, p->given);
+	options__free(&scratch);
 	p->no_config = code == -ENOENT;
 	if (!code || p->no_config)
 		return 0;
