@@ -26,4 +26,7 @@ deps-verdicts: #:packages the same, for the servers of make verdicts
 deps-web: #:packages the same, for make check-web
 	$(Q)deps/install web
 
-.PHONY: deps deps-build deps-test deps-cross deps-vm deps-runtime deps-verdicts deps-web
+deps-fleet: #:packages the same, for the tests of agents with Prometheus
+	$(Q)deps/install fleet
+
+.PHONY: deps deps-build deps-test deps-cross deps-vm deps-runtime deps-verdicts deps-web deps-fleet

@@ -35,6 +35,7 @@ def prepare(folder, pid):
     os.symlink(os.path.abspath(JANKBPF), f"{folder}/bin/jankbpf")
     script(f"{folder}/bin/pgrep", f"echo {pid}\n")
     output(JANKBPF, "-q", "-t", "25ms", "-n", "3", "--journal", f"{folder}/run.jnl", "-p", str(pid))
+    shutil.copy(os.path.join(ROOT, "deploy", "jankbpf.conf"), folder)
     for directory in ("blocks", "before", "after"):
         output(JANKBPF, "replay", "-q", "-o", f"{folder}/{directory}", f"{folder}/run.jnl")
     with open(f"{folder}/blocks.jsonl", "w", encoding="utf-8") as file:

@@ -28,7 +28,8 @@ LAYERS = {
     "procfs": {"model", "files", "base"},
     "options": {"procfs", "files", "base"},
     "journal": {"export", "model", "files", "base"},
-    "deliver": {"journal", "export", "options", "symbol", "files", "base"},
+    "serve": {"export", "files", "base"},
+    "deliver": {"serve", "journal", "export", "options", "symbol", "files", "base"},
     "catalogue": {"symbol", "procfs", "model", "files", "base"},
     "uprobes": {"catalogue", "symbol", "procfs", "files", "base"},
     "probes": {"uprobes", "catalogue", "options", "files", "base"},
@@ -69,6 +70,7 @@ OPENERS = {
     "user/export/record_file.c": "our own output",
     "user/serve/record_index.c": "files of the DIR that the user named", "user/serve/marks.c": "likewise",
     "user/serve/removal.c": "likewise", "user/serve/block_log.c": "likewise", "user/serve/serve.c": "likewise",
+    "user/deliver/metrics_sink.c": "our own output",
     "user/export/record/record_redact.c": "the key, named by the user",
 }
 

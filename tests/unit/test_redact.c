@@ -23,38 +23,14 @@
 
 /* Texts that are never hashed: words, patterns, and those with redact=no in schema/fields.tbl. */
 static const char *const readable[] = {
-	"schema",
-	"id",
-	"start",
-	"loop",
-	"severity",
-	"kernel",
-	"arch",
-	"events",
-	"kind",
-	"what",
-	"signature",
-	"priority",
-	"policy",
-	"role",
-	"state",
-	"syscall",
-	"turns",
-	"build_id",
-	"app_build_id",
-	"network",
-	"language",
-	"reason",
-	"waits_in",
+	"schema", "id", "start", "loop", "severity", "kernel", "arch", "events", "kind", "what",
+	"signature", "priority", "policy", "role", "state", "syscall", "turns", "build_id",
+	"app_build_id", "network", /* a kind, by the name of the interface */
+	"language", "reason", "waits_in",
 	/* of a Fault, which is made of redacted records */
-	"key",
-	"summary",
-	"process",
-	"first",
-	"last",
-	"grouped_by",
-	"network",
-	"app_build_id",
+	"key", "summary", "process", "first", "last", "grouped_by",
+	/* of a LeftOut, likewise */
+	"unit", "function", "boot_id", /* the id of a block begins with it */
 };
 
 static unsigned secrets, odd;

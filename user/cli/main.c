@@ -17,6 +17,7 @@
 #include "files/apart.h"
 #include "files/unread.h"
 #include "name/name.h"
+#include "options/config.h"
 #include "options/options.h"
 #include "session/session.h"
 
@@ -26,6 +27,11 @@ static int run(const struct options *opts, struct err *err)
 	case CMD_TRACE:
 	case CMD_TOP:
 		return session__run(opts, err);
+	case CMD_AGENT:
+		if (!opts->check_config)
+			return session__run(opts, err);
+		config__print(opts);
+		return JANK_EXIT_OK;
 	case CMD_REPLAY:
 		return cmd_replay__run(opts, err);
 	case CMD_LOOPS:
@@ -63,7 +69,7 @@ static int run(const struct options *opts, struct err *err)
 static int check_stdout(enum command command, int status)
 {
 	bool printed = command == CMD_HELP || command == CMD_SCHEMA || command == CMD_VERSION ||
-		       command == CMD_COMPLETION;
+		       command == CMD_COMPLETION || command == CMD_AGENT;
 
 	if ((fflush(stdout) || (printed && ferror(stdout))) && errno != EPIPE && !status) {
 		log__error("cannot write to stdout: %s", strerror(errno));
@@ -108,9 +114,11 @@ int main(int argc, char **argv)
 
 	fill_std_fds();
 	if (argc == 2 && !strcmp(argv[1], DELIVER_WORD))
-		return deliver__main(false);
+		return deliver__main(DELIVER_PLAIN);
 	if (argc == 2 && !strcmp(argv[1], DELIVER_SCREEN_WORD))
-		return deliver__main(true);
+		return deliver__main(DELIVER_SCREEN);
+	if (argc == 2 && !strcmp(argv[1], DELIVER_HTTP_WORD))
+		return deliver__main(DELIVER_HTTP);
 	if (argc == 2 && !strcmp(argv[1], DOWNLOADER_WORD))
 		return downloader__main();
 	if (argc == 2 && !strcmp(argv[1], REACT_WORD))

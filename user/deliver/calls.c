@@ -46,6 +46,27 @@ const struct syscall_list deliver_screen_calls = {
 	screen_rules,
 };
 
+/* A connection is accepted, never made. */
+const struct syscall_list deliver_http_calls = {
+	SINK_CALLS
+	" accept accept4 sendto recvmsg shutdown setsockopt getsockopt getsockname getpeername"
+	" epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd2",
+	sink_rules,
+};
+
+const struct syscall_list *deliver__calls(enum deliver_kind kind)
+{
+	switch (kind) {
+	case DELIVER_SCREEN:
+		return &deliver_screen_calls;
+	case DELIVER_HTTP:
+		return &deliver_http_calls;
+	case DELIVER_PLAIN:
+		break;
+	}
+	return &deliver_calls;
+}
+
 #define NAMESPACES                                                                                 \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |             \
 	 CLONE_NEWPID | CLONE_NEWNET)

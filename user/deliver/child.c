@@ -15,6 +15,7 @@
 #include "base/thread.h"
 #include "deliver/confine.h"
 #include "deliver/message.h"
+#include "deliver/metrics_http.h"
 #include "journal/journal.h"
 
 #define ORPHAN_S 2 /* after the tracer's death a slow reader of stdout has this long */
@@ -34,20 +35,33 @@ static void on_orphaned(int sig)
 	alarm(ORPHAN_S);
 }
 
-/* Keeps those of a screen. */
-static void close_others(bool screen)
+/* Keeps those of its kind. */
+static int last_fd(enum deliver_kind kind)
 {
-	if (screen)
-		close(DELIVER_PROGRESS_FD);
-	fds__close_from(screen ? DELIVER_KEYS_FD + 1 : DELIVER_PROGRESS_FD);
+	switch (kind) {
+	case DELIVER_SCREEN:
+		return DELIVER_KEYS_FD;
+	case DELIVER_HTTP:
+		return DELIVER_LISTEN_FD;
+	case DELIVER_PLAIN:
+		break;
+	}
+	return DELIVER_PROGRESS_FD - 1;
 }
 
-static int map_progress(struct sink_progress **ret, bool screen)
+static void close_others(enum deliver_kind kind)
+{
+	if (kind != DELIVER_PLAIN)
+		close(DELIVER_PROGRESS_FD);
+	fds__close_from(last_fd(kind) + 1);
+}
+
+static int map_progress(struct sink_progress **ret, enum deliver_kind kind)
 {
 	void *at = mmap(NULL, SINK_MAX * sizeof(struct sink_progress), PROT_READ | PROT_WRITE,
 			MAP_SHARED, DELIVER_PROGRESS_FD, 0);
 
-	close_others(screen);
+	close_others(kind);
 	if (at == MAP_FAILED)
 		return -errno;
 	*ret = at;
@@ -55,14 +69,17 @@ static int map_progress(struct sink_progress **ret, bool screen)
 }
 
 /* err: for the user. */
-static int open_child(struct child *child, bool screen, struct err *err)
+static int open_child(struct child *child, enum deliver_kind kind, struct err *err)
 {
-	int res = map_progress(&child->progress, screen);
+	int res = map_progress(&child->progress, kind);
 	uint64_t nr;
 
 	if (res)
 		return err__set(err, -res, "cannot map shared memory: %s", strerror(-res));
-	res = confine__deliver(screen, err);
+	if (kind == DELIVER_HTTP) /* code that the filter does not allow to load */
+		res = metrics_http__load(err);
+	if (!res)
+		res = confine__deliver(kind, err);
 	if (res)
 		return res;
 	res = message__receive_record(DELIVER_SOCKET_FD, &nr, &child->setup);
@@ -128,7 +145,7 @@ static int deliver_one(struct child *child, struct strbuf *bytes)
 	return message__send_answer(DELIVER_SOCKET_FD, &answer, sizeof(answer));
 }
 
-int deliver__main(bool screen)
+int deliver__main(enum deliver_kind kind)
 {
 	struct child child = { .journal_fd = -1 };
 	struct strbuf bytes = STRBUF_INIT;
@@ -142,7 +159,7 @@ int deliver__main(bool screen)
 	}
 	signal(CONFINE_ORPHANED, on_orphaned);
 	prctl(PR_SET_NAME, "jankbpf-deliver");
-	res = open_child(&child, screen, &err);
+	res = open_child(&child, kind, &err);
 	if (!res || err.msg[0])
 		greet(&child, &err);
 	if (!res && child.journal_fd >= 0)

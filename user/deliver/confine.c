@@ -60,11 +60,10 @@ static int confine(const struct confine_limits *limits, const char *task, struct
 		   : 0;
 }
 
-int confine__deliver(bool screen, struct err *err)
+int confine__deliver(enum deliver_kind kind, struct err *err)
 {
 	const struct confine_limits limits = { DELIVER_FILE_MAX, CONFINE_ORPHANED,
-					       screen ? &deliver_screen_calls : &deliver_calls,
-					       false };
+					       deliver__calls(kind), false };
 
 	return confine(&limits, "write records", err);
 }

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/syscall_filter.h"
+#include "deliver/deliver.h"
 #include <signal.h>
 
 #define CONFINE_ORPHANED SIGUSR1 /* the signal of the parent's death */
@@ -14,7 +15,7 @@
  * limit descriptors and system calls; ask for CONFINE_ORPHANED, the downloader for SIGKILL. Return
  * 0, or -errno with a message; then the process must end.
  */
-int confine__deliver(bool screen, struct err *err); /* screen: it has a terminal */
+int confine__deliver(enum deliver_kind kind, struct err *err);
 int confine__downloader(struct err *err);
 
 /*
@@ -29,6 +30,12 @@ int confine__react(struct err *err);
 extern const struct syscall_list deliver_calls;
 /* The same with a screen. */
 extern const struct syscall_list deliver_screen_calls;
+/* The same with connections to a socket that it got. */
+extern const struct syscall_list deliver_http_calls;
+
+/* That of the kind. */
+const struct syscall_list *deliver__calls(enum deliver_kind kind);
+
 /* libdebuginfod and libcurl, which load code. */
 extern const struct syscall_list fetch_calls;
 /* The start of one of our processes: from the tracer's clone to a filter of its own. */

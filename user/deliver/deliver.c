@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/own_process.h"
 #include "deliver/message.h"
+#include "deliver/metrics_http.h"
 
 #define DEATHS_MAX 5 /* in a row, without an answer */
 
@@ -23,6 +24,7 @@ struct deliver {
 	int progress_fd; /* shared memory of the processes: struct sink_progress */
 	int sock;	 /* -1: the process ended */
 	bool has_screen;
+	int listen_fd;	      /* of the metrics; -1: not by HTTP */
 	struct termios modes; /* with a screen: of the terminal, before it was drawn on */
 	int control_fds[2];   /* a pipe; -1: it has no screen */
 	_Atomic pid_t pid;
@@ -45,8 +47,14 @@ static int spawn(const struct deliver *d, int sock, pid_t *ret)
 					      { d->control_fds[1], DELIVER_CONTROL_FD },
 					      { STDIN_FILENO, DELIVER_KEYS_FD } };
 
+	const struct own_process_fd http_fds[] = { fds[0],
+						   fds[1],
+						   { d->listen_fd, DELIVER_LISTEN_FD } };
+
 	if (d->has_screen)
 		return own_process__start("jankbpf-deliver", DELIVER_SCREEN_WORD, fds, 4, ret);
+	if (d->listen_fd >= 0)
+		return own_process__start("jankbpf-deliver", DELIVER_HTTP_WORD, http_fds, 3, ret);
 	return own_process__start("jankbpf-deliver", DELIVER_WORD, fds, 2, ret);
 }
 
@@ -153,6 +161,13 @@ static int restart(struct deliver *d)
 
 /* --- for the session */
 
+enum deliver_kind deliver__kind(const struct options *opts)
+{
+	if (options__has_screen(opts))
+		return DELIVER_SCREEN;
+	return opts->command == CMD_AGENT && opts->metrics_listen ? DELIVER_HTTP : DELIVER_PLAIN;
+}
+
 int deliver__start(const struct options *opts, struct deliver **ret, struct err *err)
 {
 	struct deliver *d = calloc(1, sizeof(*d));
@@ -161,9 +176,12 @@ int deliver__start(const struct options *opts, struct deliver **ret, struct err 
 	if (!d)
 		return err__set(err, ENOMEM, "out of memory");
 	d->sock = d->journal_fd = d->progress_fd = d->control_fds[0] = d->control_fds[1] = -1;
+	d->listen_fd = -1;
 	d->has_journal = opts->journal;
 	res = options__has_screen(opts) ? take_terminal(d, err) : 0;
-	if (res) {
+	if (deliver__kind(opts) == DELIVER_HTTP)
+		res = d->listen_fd = metrics_http__listen(opts->metrics_listen, err);
+	if (res < 0) {
 		deliver__free(d);
 		return res;
 	}
@@ -219,6 +237,8 @@ void deliver__free(struct deliver *d)
 		close(d->progress_fd);
 	if (d->journal_fd >= 0)
 		close(d->journal_fd);
+	if (d->listen_fd >= 0)
+		close(d->listen_fd);
 	for (unsigned i = 0; i < 2; i++)
 		if (d->control_fds[i] >= 0)
 			close(d->control_fds[i]);

@@ -21,6 +21,12 @@
 /* The only argument of the process; not for users. */
 #define DELIVER_WORD	    "--deliver"
 #define DELIVER_SCREEN_WORD "--deliver-screen" /* it draws on the terminal, too */
+#define DELIVER_HTTP_WORD   "--deliver-http"   /* it serves metrics, too */
+
+/* What the process does besides files and pipes. */
+enum deliver_kind { DELIVER_PLAIN, DELIVER_SCREEN, DELIVER_HTTP };
+
+enum deliver_kind deliver__kind(const struct options *opts);
 
 struct deliver;
 
@@ -67,6 +73,6 @@ bool deliver__failure(const struct deliver *deliver, struct err *ret);
 pid_t deliver__pid(const struct deliver *deliver);
 
 /* child.c: the process itself. Returns its exit status. */
-int deliver__main(bool screen);
+int deliver__main(enum deliver_kind kind);
 
 #endif

@@ -114,7 +114,7 @@ struct setup {
 	int32_t command, format, verbosity, batch;
 	uint32_t color, each, stacks, top;
 	uint32_t has_dir, has_qualifier, has_journal; /* strings that follow, with their NUL */
-	uint32_t pad;
+	uint32_t has_listen, has_textfile, max_signatures;
 };
 
 static void add_string(struct strbuf *sb, const char *str)
@@ -142,12 +142,17 @@ void setup__pack(const struct options *opts, struct strbuf *sb)
 		.has_dir = opts->output_dir != NULL,
 		.has_qualifier = opts->qualifier != NULL,
 		.has_journal = opts->journal != NULL,
+		.has_listen = opts->metrics_listen != NULL,
+		.has_textfile = opts->metrics_textfile != NULL,
+		.max_signatures = opts->max_signatures,
 	};
 
 	strbuf__add(sb, &setup, sizeof(setup));
 	add_string(sb, opts->output_dir);
 	add_string(sb, opts->qualifier);
 	add_string(sb, opts->journal);
+	add_string(sb, opts->metrics_listen);
+	add_string(sb, opts->metrics_textfile);
 }
 
 void setup__forget_journal(struct strbuf *sb)
@@ -188,12 +193,17 @@ int setup__unpack(const struct strbuf *sb, struct options *ret)
 		.each = setup.each,
 		.stacks = setup.stacks,
 		.top = setup.top,
+		.max_signatures = setup.max_signatures,
 	};
 	if (setup.has_dir && !(ret->output_dir = take_string(&at, end)))
 		return -EBADMSG;
 	if (setup.has_qualifier && !(ret->qualifier = take_string(&at, end)))
 		return -EBADMSG;
 	if (setup.has_journal && !(ret->journal = take_string(&at, end)))
+		return -EBADMSG;
+	if (setup.has_listen && !(ret->metrics_listen = take_string(&at, end)))
+		return -EBADMSG;
+	if (setup.has_textfile && !(ret->metrics_textfile = take_string(&at, end)))
 		return -EBADMSG;
 	return 0;
 }

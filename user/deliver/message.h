@@ -22,6 +22,8 @@
 /* With a screen: */
 #define DELIVER_CONTROL_FD 4
 #define DELIVER_KEYS_FD	   5
+/* With metrics by HTTP: */
+#define DELIVER_LISTEN_FD 4
 
 #define MESSAGE_MAX   (64u << 20) /* bytes of a packed record or of the setup */
 #define SINK_NAME_MAX 16

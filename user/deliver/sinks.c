@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "deliver/message.h"
+#include "deliver/metrics_sink.h"
 #include "options/options_table.h"
 
 bool output__wants_color(int fd)
@@ -151,20 +152,41 @@ static int dir_sink(const struct options *opts, struct sink **ret, struct err *e
 	return 0;
 }
 
+static int metrics_sink(const struct options *opts, struct sink **ret, struct err *err)
+{
+	const struct sink_metrics_opts metrics = {
+		.max_signatures = opts->max_signatures,
+		.listen_fd = opts->metrics_listen ? DELIVER_LISTEN_FD : -1,
+		.textfile = opts->metrics_textfile,
+	};
+
+	return sink_metrics__new(&metrics, ret, err);
+}
+
 int sinks__open(struct sinks *sinks, const struct options *opts, struct sink_progress *progress,
 		struct err *err)
 {
+	bool shows = opts->command != CMD_AGENT;
 	struct sink *sink;
-	int res;
+	int res = 0;
 
 	*sinks = (struct sinks){};
 	if (opts->command == CMD_LOOPS)
 		return 0; /* the command prints only its loops */
-	res = opts->sink ? borrowed_sink(opts->sink, &sink, err) : stdout_sink(opts, &sink, err);
-	if (!res)
+	if (opts->sink)
+		res = borrowed_sink(opts->sink, &sink, err);
+	else if (shows)
+		res = stdout_sink(opts, &sink, err);
+	if (!res && (opts->sink || shows))
 		sinks->list[sinks->cnt++] = sink;
 	if (!res && opts->output_dir) {
 		res = dir_sink(opts, &sink, err);
+		if (!res)
+			sinks->list[sinks->cnt++] = sink;
+	}
+	if (!res && opts->command == CMD_AGENT &&
+	    (opts->metrics_listen || opts->metrics_textfile)) {
+		res = metrics_sink(opts, &sink, err);
 		if (!res)
 			sinks->list[sinks->cnt++] = sink;
 	}

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SINK_MAX 2
+#define SINK_MAX 3
 
 struct sinks {
 	unsigned cnt;

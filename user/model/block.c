@@ -129,10 +129,18 @@ size_t block__drop_evidence(struct block *block)
 	return cnt;
 }
 
+void loop_hist__clear(struct loop_hist *loop)
+{
+	free(loop->process);
+	free(loop->unit);
+	free(loop->container);
+	loop->process = loop->unit = loop->container = NULL;
+}
+
 static void free_loops(struct loop_hist *loops, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++)
-		free(loops[i].process);
+		loop_hist__clear(&loops[i]);
 	free(loops);
 }
 

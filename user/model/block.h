@@ -336,6 +336,7 @@ struct block {
 struct loop_hist {
 	uint32_t pid;
 	char *process;
+	char *unit, *container; /* of a process that lives, in intervals; else NULL */
 	uint32_t loop;
 	const char *loop_name; /* as in struct block */
 	uint64_t dispatch_cnt, block_cnt;
@@ -400,7 +401,13 @@ struct interval {
 	size_t lost_cnt;
 	struct unwatched_list unwatched; /* once, when it is known */
 	uint64_t user_cpu_ns, rss_kb;
+	bool unwatched_known; /* a look at what is not watched has ended */
+	uint64_t unwatched_cnt;
+	struct host_info host; /* its texts are borrowed; name NULL: not known */
 };
+
+/* Frees its texts. */
+void loop_hist__clear(struct loop_hist *loop);
 
 struct block *block__new(void);			/* zeroed; NULL: out of memory */
 void block__free(struct block *block);		/* accepts NULL */

@@ -24,8 +24,8 @@ void concern__mark(struct stack *stack, const char *const *globs, size_t cnt);
 #define IGNORED_SIGNATURE_MIN 8 /* digits; a shorter word may be a function's name */
 
 struct ignored {
-	const char *pattern; /* borrowed */
-	uint64_t cnt;	     /* of blocks and hangs */
+	char *pattern;
+	uint64_t cnt; /* of blocks and hangs */
 };
 
 /*

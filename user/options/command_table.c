@@ -29,6 +29,17 @@ const struct command_row command_rows[] = {
 		     "instead, -n of them.",
 	  .example = "jankbpf top -b -n 1 --interval 10s -t 25ms -p $(pgrep -n -x redis-server)",
 	  .example_is = "ten seconds of the newest redis-server as a table" },
+	{ CMD_AGENT,
+	  "agent",
+	  { "agent [OPTIONS] [--config FILE]", "agent --check-config [--config FILE]" },
+	  .summary = "trace all the time, by a configuration, for a fleet of machines",
+	  .details = "Traces what its configuration selects, as a service: records of blocks and "
+		     "intervals go to a directory, counts to Prometheus. SIGHUP reads the "
+		     "configuration again, SIGUSR1 writes its state to the log, SIGTERM ends it.",
+	  .more = "Blocks that repeat are counted, not recorded. It tells systemd when it is ready "
+		  "and that it makes progress. docs/fleet.md describes configuration and metrics.",
+	  .example = "jankbpf agent --check-config --config jankbpf.conf",
+	  .example_is = "what this configuration selects, or all its errors" },
 	{ CMD_REPLAY,
 	  "replay",
 	  { "replay [OPTIONS] FILE" },

@@ -11,11 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/nearest.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "options/command_table.h"
 #include "options/completion.h"
+#include "options/config.h"
 #include "options/options_parse.h"
 #include "options/options_table.h"
 #include "options/options_text.h"
@@ -37,6 +39,8 @@ static int set_option(struct parse *p, const struct option_row *row, const char 
 	if (row->set == option__set_command && p->named)
 		p->opts->topic = command__row(p->opts->command)->name;
 	p->code = row->set(p->opts, row, arg, p->err);
+	if (!p->code && options__keep_value(p->opts, row, arg))
+		p->code = err__set(p->err, ENOMEM, "out of memory");
 	p->done = row->set == option__set_command;
 	return p->code;
 }
@@ -326,9 +330,62 @@ static int run_argp(struct parse *p, int argc, char **argv)
 	return parse__refuse(p, "this command line cannot be understood");
 }
 
+/* --- the configuration of agent */
+
+struct config_errors {
+	unsigned cnt;
+};
+
+static void on_config_error(void *ctx, const char *message)
+{
+	struct config_errors *errors = ctx;
+
+	errors->cnt++;
+	log__error("%s", message);
+}
+
+static bool names_config(const struct parse *p)
+{
+	for (size_t i = 0; i < option_row_cnt; i++)
+		if (p->given[i] && option_rows[i].offset == offsetof(struct options, config) &&
+		    option_rows[i].commands == 1u << CMD_AGENT)
+			return true;
+	return false;
+}
+
+/* All errors but the last line are printed here: there may be many. */
+static int take_config(struct parse *p)
+{
+	bool given[OPTION_ROWS_MAX];
+	struct config_errors errors = {};
+	struct options scratch = {};
+	const struct config_opts opts = {
+		.path = p->opts->config,
+		.may_lack = !names_config(p),
+		.given = given,
+		.scratch = &scratch,
+		.error = on_config_error,
+		.ctx = &errors,
+	};
+	int code;
+
+	memcpy(given, p->given, sizeof(given));
+	code = config__read(&opts, p->opts, p->given);
+	options__free(&scratch);
+	p->no_config = code == -ENOENT;
+	if (!code || p->no_config)
+		return 0;
+	p->code = err__set_exit(p->err, JANK_EXIT_USAGE, EINVAL,
+				"the configuration has %u error%s: correct %s, and check it by "
+				"jankbpf agent --check-config",
+				errors.cnt, errors.cnt == 1 ? "" : "s",
+				errors.cnt == 1 ? "it" : "them");
+	return p->code;
+}
+
 int options__parse(int argc, char **argv, struct options *ret, struct err *err)
 {
-	struct options opts = { .command = CMD_TRACE };
+	struct options opts = { .command = CMD_TRACE, .words = argv, .word_cnt = argc };
 	struct parse p = { .opts = &opts, .err = err, .next = 1 };
 	int code;
 
@@ -338,6 +395,8 @@ int options__parse(int argc, char **argv, struct options *ret, struct err *err)
 	code = run_argp(&p, argc, argv);
 	if (!code && !p.done)
 		code = set_again(&p);
+	if (!code && !p.done && opts.command == CMD_AGENT)
+		code = take_config(&p);
 	if (!code && !p.done)
 		code = parse__check(&p);
 	if (code)
@@ -362,6 +421,14 @@ void options__free(struct options *opts)
 	free(opts->files);
 	free(opts->concern);
 	free(opts->ignore);
+	while (opts->text_cnt)
+		free(opts->texts[--opts->text_cnt]);
+	free(opts->texts);
+	for (size_t i = 0; i < OPTION_ROWS_MAX; i++) {
+		free(opts->values[i]);
+		opts->values[i] = NULL;
+	}
+	opts->texts = NULL;
 	opts->loops = NULL;
 	opts->pids = NULL;
 	opts->disabled = NULL;

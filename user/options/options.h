@@ -20,6 +20,7 @@
 enum command {
 	CMD_TRACE,
 	CMD_TOP,
+	CMD_AGENT,
 	CMD_REPLAY,
 	CMD_LOOPS,
 	CMD_DOCTOR,
@@ -48,6 +49,8 @@ enum report_format {
 };
 
 struct sink;
+
+#define OPTION_ROWS_MAX 128 /* of the table of options */
 
 struct options {
 	enum command command;
@@ -105,6 +108,18 @@ struct options {
 	struct sink *sink; /* replay: gets the records, in place of stdout; borrowed. NULL: none */
 	const char **disabled; /* --disable-feature NAME, for tests (repeatable) */
 	size_t disabled_cnt;
+	const char *config;			       /* of agent: the configuration; with it: */
+	bool check_config;			       /* only print what would run */
+	unsigned records_per_signature, records_per_s; /* 0: no limit */
+	unsigned max_signatures;		       /* in the metrics */
+	const char *metrics_listen;		       /* ADDRESS:PORT; NULL: no HTTP server */
+	const char *metrics_textfile;		       /* NULL: none */
+	/* By row of the table: each argument that was given, with a newline; NULL: none. Owned. */
+	char *values[OPTION_ROWS_MAX];
+	char **texts; /* owned: words that came from the configuration */
+	size_t text_cnt;
+	char **words; /* the command line, to parse it again; borrowed */
+	int word_cnt;
 	int verbosity;	   /* -v minus -q */
 	const char *topic; /* of CMD_HELP: a command's name; NULL: all of them */
 	const char *shell; /* of CMD_COMPLETION: a word of completion_shells */
@@ -113,7 +128,7 @@ struct options {
 /* True for the commands that trace and report blocks. */
 static inline bool options__traces(const struct options *opts)
 {
-	return opts->command == CMD_TRACE || opts->command == CMD_TOP;
+	return opts->command == CMD_TRACE || opts->command == CMD_TOP || opts->command == CMD_AGENT;
 }
 
 /* True for `jankbpf top` on a terminal. */

@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "options/command_table.h"
+#include "options/config.h"
 #include "options/options_parse.h"
 #include "options/options_table.h"
 
@@ -91,6 +92,35 @@ static int check_top(struct parse *p)
 	return 0;
 }
 
+#define AGENT_INTERVAL "10s"
+
+/* Its row has no default, since other commands make no intervals without it. */
+static int set_interval(struct options *opts)
+{
+	for (size_t i = 0; i < option_row_cnt; i++) {
+		const struct option_row *row = &option_rows[i];
+
+		if (row->offset == offsetof(struct options, interval_ns) && row->name)
+			return row->set(opts, row, AGENT_INTERVAL, NULL)
+				       ?: options__keep_value(opts, row, AGENT_INTERVAL);
+	}
+	return -EINVAL;
+}
+
+/* Without a place for records or metrics nobody would learn anything. */
+static int check_agent(struct parse *p)
+{
+	struct options *opts = p->opts;
+
+	if (!opts->interval_ns && set_interval(opts))
+		return p->code = err__set(p->err, ENOMEM, "out of memory");
+	if (!opts->output_dir && !opts->metrics_listen && !opts->metrics_textfile &&
+	    !opts->on_command[0] && !opts->on_command[1] && !opts->on_command[2])
+		return parse__refuse(p, "nothing would get the results: give output in [store], or "
+					"listen or textfile in [metrics]");
+	return 0;
+}
+
 static int check_trace(struct parse *p)
 {
 	struct options *opts = p->opts;
@@ -98,9 +128,19 @@ static int check_trace(struct parse *p)
 
 	if (!code && opts->command == CMD_TOP)
 		code = check_top(p);
+	if (!code && opts->command == CMD_AGENT)
+		code = check_agent(p);
 
 	if (code)
 		return code;
+	if (!opts->pid_cnt && !opts->filter.all && opts->command == CMD_AGENT)
+		return parse__refuse(
+			p,
+			p->no_config ? "nothing to trace: '%s' does not exist; write it, or "
+				       "give -a or -p PID"
+				     : "nothing to trace: '%s' selects nothing; give it "
+				       "all = yes in [select]",
+			opts->config);
 	if (!opts->pid_cnt && !opts->argv && !opts->filter.all)
 		return parse__refuse(
 			p, "nothing to trace: give a process by -p PID, a program and its "

@@ -17,6 +17,7 @@ struct parse {
 	/* Of several rows with one name, set before the command; NULL: none. */
 	const struct option_row *early;
 	const char *early_arg;
+	bool no_config; /* agent: its file does not exist */
 	char meant[64]; /* what a mistyped word probably means; "": not known */
 };
 

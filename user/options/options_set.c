@@ -431,6 +431,51 @@ int option__set_ignore(struct options *opts, const struct option_row *row, const
 	return add_pattern(&opts->ignore, &opts->ignore_cnt, row, arg, err);
 }
 
+static bool is_address(const char *arg)
+{
+	struct sockaddr_storage address;
+	socklen_t len;
+
+	return !parse__address(arg, &address, &len);
+}
+
+/* NULL for "off". */
+int option__set_listen(struct options *opts, const struct option_row *row, const char *arg,
+		       struct err *err)
+{
+	struct strbuf shown = STRBUF_INIT;
+	int code = 0;
+
+	if (!strcmp(arg, "off")) {
+		*(const char **)field(opts, row) = NULL;
+	} else if (is_address(arg)) {
+		*(const char **)field(opts, row) = arg;
+	} else {
+		text__add_clean(&shown, arg);
+		code = err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
+				     "--%s '%.60s': give ADDRESS:PORT with numbers, as in "
+				     "127.0.0.1:9435 or [::1]:9435, or off",
+				     row->name, strbuf__str(&shown));
+		strbuf__free(&shown);
+	}
+	return code;
+}
+
+bool option__is_repeatable(const struct option_row *row)
+{
+	option_set_fn *const adding[] = {
+		option__set_pids,      option__set_comm,      option__set_uid,
+		option__set_cgroup,    option__set_loops,     option__set_loop_file,
+		option__set_debug_dir, option__set_disabled,  option__set_concern,
+		option__set_ignore,    option__set_verbosity,
+	};
+
+	for (size_t i = 0; i < sizeof(adding) / sizeof(*adding); i++)
+		if (row->set == adding[i])
+			return true;
+	return false;
+}
+
 int option__set_since(struct options *opts, const struct option_row *row, const char *arg,
 		      struct err *err)
 {

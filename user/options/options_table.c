@@ -14,7 +14,10 @@
 
 #define TRACE	  (1u << CMD_TRACE)
 #define TOP	  (1u << CMD_TOP)
-#define TRACES	  (TRACE | TOP)
+#define AGENT	  (1u << CMD_AGENT)
+#define SHOWS	  (TRACE | TOP) /* on a terminal */
+#define TRACES	  (TRACE | TOP | AGENT)
+#define RUNS	  (TRACE | AGENT)
 #define REPLAY	  (1u << CMD_REPLAY)
 #define LOOPS	  (1u << CMD_LOOPS)
 #define DOCTOR	  (1u << CMD_DOCTOR)
@@ -25,6 +28,12 @@
 #define RECORDS	  (TRACE | REPLAY | SYMBOLIZE)
 #define ALWAYS	  (~0u)
 #define PID_MAX	  (1 << 22) /* the kernel's own limit */
+
+#ifdef HAVE_MICROHTTPD
+#define LISTEN_DEFAULT "127.0.0.1:9435"
+#else
+#define LISTEN_DEFAULT "off"
+#endif
 
 #define AT(member) .offset = offsetof(struct options, member)
 
@@ -71,6 +80,13 @@ enum {
 	KEY_REDACT_KEY,
 	KEY_LISTEN,
 	KEY_SCHEMA,
+	KEY_RECORDS_PER_SIGNATURE,
+	KEY_RECORDS_PER_SECOND,
+	KEY_MAX_SIGNATURES,
+	KEY_METRICS_LISTEN,
+	KEY_METRICS_TEXTFILE,
+	KEY_CONFIG,
+	KEY_CHECK_CONFIG,
 	KEY_DISABLE_FEATURE,
 };
 
@@ -86,6 +102,8 @@ const struct section_info option_sections[SECTION_CNT] = {
 	[SECTION_OUTPUT] = { "Where blocks go",
 			     "jankbpf --json -p 1234 | jq -r '.cause.frame.function // empty'",
 			     "the function to blame, one a line" },
+	[SECTION_AGENT] = { "The agent", "jankbpf agent --config jankbpf.conf",
+			    "a run with this configuration, until SIGTERM" },
 	[SECTION_OTHER] = { "Others", "jankbpf --schema > schema.json",
 			    "what a record looks like" },
 	[SECTION_TEST] = { "For tests", "jankbpf --disable-feature hw_cycles -p 1234",
@@ -156,7 +174,7 @@ const struct option_row option_rows[] = {
 		  "20 and "
 		  "200 s), and as a block at its end. Not shorter than the threshold: "
 		  "where the threshold is longer than the default, it takes its place." },
-	{ SECTION_BLOCK, KEY_FPS, "fps", "HZ", "60", TRACE | REPLAY, option__set_unsigned, AT(fps),
+	{ SECTION_BLOCK, KEY_FPS, "fps", "HZ", "60", RUNS | REPLAY, option__set_unsigned, AT(fps),
 	  .min = 1, .max = 1000, .help = "frame rate for the dropped-frames figure" },
 	{ SECTION_BLOCK, KEY_DEBUGGING, "debugging", NULL, NULL, TRACES | REPLAY, option__set_flag,
 	  AT(debugging), .help = "also blocks that were mostly stopped by a debugger or signal",
@@ -204,7 +222,7 @@ const struct option_row option_rows[] = {
 	{ SECTION_STOP, 'd', "duration", "TIME", NULL, TRACES | LOOPS, option__set_long_time,
 	  AT(duration_ns), .min = NS_PER_MS, .max = YEAR_NS, .help = "stop after this long",
 	  .more = "loops watches for one second by default." },
-	{ SECTION_STOP, 'n', "count", "N", NULL, TRACES | REPLAY, option__set_count, AT(count),
+	{ SECTION_STOP, 'n', "count", "N", NULL, SHOWS | REPLAY, option__set_count, AT(count),
 	  .min = 1, .max = UINT64_MAX, .help = "stop after N blocks; top: after N tables" },
 	{ SECTION_OUTPUT, 'b', "batch", NULL, NULL, TOP, option__set_flag, AT(batch),
 	  .help = "top: tables as text, one each --interval, without a terminal" },
@@ -225,7 +243,7 @@ const struct option_row option_rows[] = {
 	{ SECTION_OUTPUT, KEY_QUALIFIER, "qualifier", "TEXT", NULL, TRACES | REPORT,
 	  option__set_text, AT(qualifier),
 	  .help = "with -o: BlockCanary's qualifier (qua), a name for this run" },
-	{ SECTION_OUTPUT, KEY_FORMAT, "format", "text|json|proto", "text", TRACE | REPLAY,
+	{ SECTION_OUTPUT, KEY_FORMAT, "format", "text|json|proto", "text", RUNS | REPLAY,
 	  option__set_word, AT(format), .help = "of the records on stdout and in DIR",
 	  .more = "json: JSON Lines. proto: messages of schema/blockinfo.proto, each after its "
 		  "length as a varint; DIR then holds blocks.pb. It is binary: with -o a terminal "
@@ -260,9 +278,9 @@ const struct option_row option_rows[] = {
 	  TRACE | REPLAY | REPORT, option__set_word, AT(sort),
 	  .help = "order of the faults in the summary and in md",
 	  .more = "total: the sum of their delays. last: the newest block first." },
-	{ SECTION_OUTPUT, KEY_TOP, "top", "N", "10", TRACES | REPLAY | REPORT, option__set_unsigned,
+	{ SECTION_OUTPUT, KEY_TOP, "top", "N", "10", SHOWS | REPLAY | REPORT, option__set_unsigned,
 	  AT(top), .min = 0, .max = 1000, .help = "text, md: faults that are shown; 0 = all" },
-	{ SECTION_OUTPUT, KEY_COLOR, "color", "auto|always|never", "auto", TRACES | REPLAY,
+	{ SECTION_OUTPUT, KEY_COLOR, "color", "auto|always|never", "auto", SHOWS | REPLAY,
 	  option__set_word, AT(color), .help = "colours of the text",
 	  .more = "auto: on a terminal, unless NO_COLOR is set." },
 	{ SECTION_OUTPUT, KEY_INTERVAL, "interval", "TIME", NULL, TRACES, option__set_long_time,
@@ -272,8 +290,8 @@ const struct option_row option_rows[] = {
 		  "dispatches that have not ended. Of a run that is killed, only the last one is "
 		  "missing. As text it is a line. For top: the time between two tables, by default "
 		  "1 s." },
-	{ SECTION_OUTPUT, KEY_JOURNAL, "journal", "FILE", NULL, TRACE, option__set_text,
-	  AT(journal), .help = "also keep the raw event stream, for replay",
+	{ SECTION_OUTPUT, KEY_JOURNAL, "journal", "FILE", NULL, RUNS, option__set_text, AT(journal),
+	  .help = "also keep the raw event stream, for replay",
 	  .more = "FILE gets mode 0600. An existing FILE is overwritten if it is ours; another "
 		  "user's, or one with more than one name, is refused." },
 	{ SECTION_OUTPUT, KEY_RECORD, "record", "TIME", NULL, TRACE, option__set_long_time,
@@ -283,24 +301,24 @@ const struct option_row option_rows[] = {
 		  "overwritten. A second after a block, DIR gets history-….pftrace for "
 		  "ui.perfetto.dev: which thread ran where, who woke the watched threads, and "
 		  "the block. Blocks that are close together share a trace. Such as 20s." },
-	{ SECTION_OUTPUT, KEY_ON_BLOCK, "on-block", "SHELL-COMMAND", NULL, TRACE, option__set_text,
+	{ SECTION_OUTPUT, KEY_ON_BLOCK, "on-block", "SHELL-COMMAND", NULL, RUNS, option__set_text,
 	  AT(on_command[0]), .help = "run this by sh for each block, as the user of sudo",
 	  .more = "The record is on its stdin as JSON, main fields are in its environment: "
 		  "JANKBPF_SUMMARY, JANKBPF_PID and others (docs/reactions.md). One command runs "
 		  "at a time, and no record waits for it; what is skipped or fails is counted in "
 		  "the summary. Without sudo it runs as the user who started jankbpf." },
-	{ SECTION_OUTPUT, KEY_ON_HANG, "on-hang", "SHELL-COMMAND", NULL, TRACE, option__set_text,
+	{ SECTION_OUTPUT, KEY_ON_HANG, "on-hang", "SHELL-COMMAND", NULL, RUNS, option__set_text,
 	  AT(on_command[1]), .help = "the same for each report of a hang, while it lasts" },
-	{ SECTION_OUTPUT, KEY_ON_NEW, "on-new", "SHELL-COMMAND", NULL, TRACE, option__set_text,
+	{ SECTION_OUTPUT, KEY_ON_NEW, "on-new", "SHELL-COMMAND", NULL, RUNS, option__set_text,
 	  AT(on_command[2]), .help = "the same for the first block of each fault of this run" },
-	{ SECTION_OUTPUT, KEY_REACT_TIMEOUT, "react-timeout", "TIME", "10s", TRACE,
+	{ SECTION_OUTPUT, KEY_REACT_TIMEOUT, "react-timeout", "TIME", "10s", RUNS,
 	  option__set_long_time, AT(react_timeout_ns), .min = 100 * NS_PER_MS, .max = HOUR_NS,
 	  .help = "kill such a command after this long",
 	  .more = "With all processes of its group. The end of a run waits as long for commands." },
-	{ SECTION_OUTPUT, KEY_REACT_RATE, "react-rate", "N", "60", TRACE, option__set_unsigned,
+	{ SECTION_OUTPUT, KEY_REACT_RATE, "react-rate", "N", "60", RUNS, option__set_unsigned,
 	  AT(react_rate), .min = 1, .max = 6000, .zero = true,
 	  .help = "such commands a minute, after ten at once; 0 = no limit" },
-	{ SECTION_OUTPUT, KEY_REDACT, "redact", "paths|peers|messages", NULL, TRACE | REPLAY,
+	{ SECTION_OUTPUT, KEY_REDACT, "redact", "paths|peers|messages", NULL, RUNS | REPLAY,
 	  option__set_words, AT(redact), .help = "hash these in all records; several with commas",
 	  .more = "For records that leave the machine. paths: of files, modules, programs and "
 		  "cgroups, names of processes and threads, and functions' names that hold a "
@@ -309,11 +327,40 @@ const struct option_row option_rows[] = {
 		  "digits; within one key the same text gives the same digits. The verdict's "
 		  "sentence is left out. Not hashed: other functions' names, build ids, numbers, "
 		  "the journal, messages on stderr." },
-	{ SECTION_OUTPUT, KEY_REDACT_KEY, "redact-key", "FILE", NULL, TRACE | REPLAY,
+	{ SECTION_OUTPUT, KEY_REDACT_KEY, "redact-key", "FILE", NULL, RUNS | REPLAY,
 	  option__set_text, AT(redact_key),
 	  .help = "with --redact: 16 bytes as the key, not random ones",
 	  .more = "Runs with the same key give the same hashes. FILE must belong to the user and "
 		  "be closed to others (chmod 600); head -c 16 /dev/urandom makes one." },
+	{ SECTION_AGENT, KEY_CONFIG, "config", "FILE", "/etc/jankbpf/jankbpf.conf", AGENT,
+	  option__set_text, AT(config), .help = "its configuration",
+	  .more = "Sections with the names of options as keys (docs/fleet.md). Options of the "
+		  "command line take the place of its keys. SIGHUP reads it again. It must belong "
+		  "to root or to the user, and be writable by nobody else." },
+	{ SECTION_AGENT, KEY_CHECK_CONFIG, "check-config", NULL, NULL, AGENT, option__set_flag,
+	  AT(check_config), .help = "print what would run, or all errors; needs no privilege" },
+	{ SECTION_AGENT, KEY_RECORDS_PER_SIGNATURE, "records-per-signature", "N", "5", AGENT,
+	  option__set_unsigned, AT(records_per_signature), .min = 1, .max = 1000000, .zero = true,
+	  .help = "records of each fault an hour; 0 = no limit",
+	  .more = "Further blocks of a fault are counted, in the records of intervals and in the "
+		  "summary. One that is worse than all before is still a record." },
+	{ SECTION_AGENT, KEY_RECORDS_PER_SECOND, "records-per-second", "N", "20", AGENT,
+	  option__set_unsigned, AT(records_per_s), .min = 1, .max = 100000, .zero = true,
+	  .help = "records a second of all faults together; 0 = no limit",
+	  .more = "As many may come at once. Further blocks are counted." },
+	{ SECTION_AGENT, KEY_MAX_SIGNATURES, "max-signatures", "N", "200", AGENT,
+	  option__set_unsigned, AT(max_signatures), .min = 1, .max = 10000,
+	  .help = "faults with a counter of their own in the metrics",
+	  .more = "The others are counted together, with the signature \"other\"." },
+	{ SECTION_AGENT, KEY_METRICS_LISTEN, "metrics-listen", "ADDRESS", LISTEN_DEFAULT, AGENT,
+	  option__set_listen, AT(metrics_listen), .help = "serve /metrics here; off: do not",
+	  .more = "127.0.0.1:PORT, [::1]:PORT or another address of this machine. Whoever can "
+		  "reach it may read it: names of programs, units and functions." },
+	{ SECTION_AGENT, KEY_METRICS_TEXTFILE, "metrics-textfile", "FILE", NULL, AGENT,
+	  option__set_text, AT(metrics_textfile),
+	  .help = "write the metrics to FILE at each interval",
+	  .more = "For node_exporter's textfile collector: FILE ends in .prom. It is replaced as a "
+		  "whole." },
 	{ SECTION_OTHER, KEY_DEBUG_DIR, "debug-dir", "DIR", NULL, SYMBOLIZE | REPLAY,
 	  option__set_debug_dir, AT(debug_dirs),
 	  .help = "symbolize, replay: programs or debug files are below DIR (repeatable)",
@@ -345,8 +392,6 @@ const struct option_row option_rows[] = {
 	  option__set_unsigned, AT(record_entries), .min = 64, .max = 1 << 20,
 	  .help = "buffers of --record with so many entries a CPU" },
 };
-
-_Static_assert(sizeof(option_rows) / sizeof(*option_rows) <= 64, "struct parse: a bit for each");
 
 const size_t option_row_cnt = sizeof(option_rows) / sizeof(*option_rows);
 

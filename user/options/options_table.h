@@ -7,6 +7,7 @@
 #include "options/options.h"
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 enum section {
 	SECTION_TARGET,
@@ -14,6 +15,7 @@ enum section {
 	SECTION_PROBE,
 	SECTION_STOP,
 	SECTION_OUTPUT,
+	SECTION_AGENT,
 	SECTION_OTHER,
 	SECTION_TEST,
 	SECTION_CNT,
@@ -46,7 +48,6 @@ struct option_row {
 	const char *more;   /* further sentences for the man page; NULL: none */
 };
 
-#define OPTION_ROWS_MAX 128
 extern const struct option_row option_rows[];
 extern const size_t option_row_cnt;
 extern const struct section_info option_sections[SECTION_CNT];
@@ -59,9 +60,12 @@ option_set_fn option__set_all, option__set_comm, option__set_uid, option__set_cg
 option_set_fn option__set_main_thread, option__set_loops;
 option_set_fn option__set_disabled, option__set_loop_file, option__set_debug_dir,
 	option__set_verbosity, option__set_command, option__set_since, option__set_concern,
-	option__set_ignore;
+	option__set_ignore, option__set_listen;
 
 #define OPTION_IS_SHORT(row) ((row)->key < 256)
+
+/* True if the option may be given several times, each adding to the others. */
+bool option__is_repeatable(const struct option_row *row);
 
 /* Adds a FILE of symbolize or report. Returns 0 or -errno. */
 int options__add_file(struct options *opts, const char *word, struct err *err);
@@ -101,5 +105,11 @@ int parse__size(const char *str, const char *what, uint64_t min, uint64_t max, u
  */
 int parse__moment(const char *str, const char *what, uint64_t now_ns, uint64_t *ret_ns,
 		  struct err *err);
+
+/*
+ * --- parse_address.c: "127.0.0.1:9435" or "[::1]:9435"; port 0: a free one. 0, or -EINVAL. err may
+ * be NULL in all of these.
+ */
+int parse__address(const char *str, struct sockaddr_storage *ret, socklen_t *ret_len);
 
 #endif

@@ -173,6 +173,7 @@ int event_loop__round(struct event_loop *loop)
 /* --- signals: SIGINT, SIGTERM and SIGHUP end a run; SIGPIPE and SIGXFSZ become write errors */
 
 static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
+static bool is_agent; /* SIGHUP reloads, SIGUSR1 logs the state */
 
 /*
  * Respect nohup: an ignored SIGHUP stays ignored. An ignored SIGINT comes from a shell's `&`; a
@@ -182,6 +183,8 @@ static bool is_wanted(int sig)
 {
 	struct sigaction action;
 
+	if (is_agent)
+		return sig != SIGHUP;
 	return sig != SIGHUP || sigaction(sig, NULL, &action) || action.sa_handler != SIG_IGN;
 }
 
@@ -221,6 +224,22 @@ static void set_actions(const sigset_t *set, void (*fn)(int))
 			signal(ending[i], fn);
 }
 
+static const int requests[] = { SIGHUP, SIGUSR1 };
+
+/* Blocked from now on: an ignored signal would not wait. */
+void signals__take_requests(void)
+{
+	sigset_t set;
+
+	is_agent = true;
+	sigemptyset(&set);
+	for (unsigned i = 0; i < sizeof(requests) / sizeof(*requests); i++)
+		sigaddset(&set, requests[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	for (unsigned i = 0; i < sizeof(requests) / sizeof(*requests); i++)
+		signal(requests[i], SIG_DFL);
+}
+
 int signals__open(const char *message)
 {
 	sigset_t set = ending_set();
@@ -230,6 +249,8 @@ int signals__open(const char *message)
 	set_actions(&set, end_at_once);
 	signal(SIGCHLD, SIG_DFL); /* if ignored, COMMAND's exit status would be lost */
 	signals__write_errors();
+	for (unsigned i = 0; is_agent && i < sizeof(requests) / sizeof(*requests); i++)
+		sigaddset(&set, requests[i]);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return fd < 0 ? -errno : fd;
 }
@@ -241,21 +262,28 @@ void signals__block(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-bool signals__end(int fd)
+static unsigned request_of(int sig)
+{
+	if (is_agent && sig == SIGHUP)
+		return SIGNALS_RELOAD;
+	return sig == SIGUSR1 ? SIGNALS_STATE : SIGNALS_END;
+}
+
+unsigned signals__take(int fd)
 {
 	struct signalfd_siginfo info;
-	bool any = false;
+	unsigned ret = 0;
 
 	while (read(fd, &info, sizeof(info)) == sizeof(info))
-		any = true;
-	return any;
+		ret |= request_of((int)info.ssi_signo);
+	return ret;
 }
 
 void signals__default(int fd)
 {
 	sigset_t set = ending_set();
 
-	signals__end(fd); /* a repeated pending signal counts once */
+	signals__take(fd); /* a repeated pending signal counts once */
 	set_actions(&set, SIG_DFL);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }

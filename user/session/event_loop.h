@@ -41,16 +41,25 @@ void signals__write_errors(void);
 /*
  * The same. From now on, an ending signal ends the process at once with status 0, after `message`
  * on stderr: a start has steps of seconds that nothing else interrupts, and nothing to keep.
- * Returns a descriptor for signals__end, or -errno. Call it on the main thread; other threads must
+ * Returns a descriptor for signals__take, or -errno. Call it on the main thread; other threads must
  * have these signals blocked.
  */
 int signals__open(const char *message);
 
-/* From now on, ending signals wait for signals__end: the run has something to finish. */
+/*
+ * For the agent, before signals__open: SIGHUP and SIGUSR1 are requests of signals__take. They wait until
+ * it is called, from the start on.
+ */
+void signals__take_requests(void);
+
+/* From now on, ending signals wait for signals__take: the run has something to finish. */
 void signals__block(void);
 
-/* Reads the pending signals. True if one of them ends the run. */
-bool signals__end(int fd);
+/* What pending signals ask for. */
+enum signal_request { SIGNALS_END = 1, SIGNALS_RELOAD = 2, SIGNALS_STATE = 4 };
+
+/* Reads the pending signals. Returns the sum of their requests. */
+unsigned signals__take(int fd);
 
 /*
  * Restores the default action: the next signal ends the process at once. For a run with a blocked

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -22,6 +23,7 @@
 #include "session/histories.h"
 #include "verdict/blame.h"
 
+#define IGNORED_MAX 64 /* patterns: --ignore takes half as many */
 #define REPORTED_MAX                                                                               \
 	4096 /* loops; blocks of further loops are counted together, as in the summary */
 
@@ -52,21 +54,31 @@ struct output {
 	struct reported *reported;
 	uint64_t block_cnt, hang_cnt;
 	struct faults *faults;
+	struct limits *limits; /* NULL: the command has none */
 	enum fault_order order;
 	const char *sig;	       /* NULL: all blocks */
 	const struct options *options; /* borrowed */
-	struct ignored *ignored;       /* one for each --ignore */
-	struct stack **own;	       /* while a block is named: stacks of its process */
+	struct live_options *live;     /* holds them; NULL: they are those of the start */
+	struct ignored *ignored;       /* one for each --ignore, then the `gone_cnt` former ones */
+	size_t gone_cnt;
+	struct stack **own; /* while a block is named: stacks of its process */
 	size_t own_cnt;
 };
 
 /* NULL: out of memory. */
 static struct ignored *ignored_of(const struct options *opts)
 {
-	struct ignored *ret = calloc(opts->ignore_cnt + 1, sizeof(*ret));
+	struct ignored *ret = calloc(IGNORED_MAX, sizeof(*ret));
 
-	for (size_t i = 0; ret && i < opts->ignore_cnt; i++)
-		ret[i].pattern = opts->ignore[i];
+	for (size_t i = 0; ret && i < opts->ignore_cnt; i++) {
+		ret[i].pattern = strdup(opts->ignore[i]);
+		if (ret[i].pattern)
+			continue;
+		while (i--)
+			free(ret[i].pattern);
+		free(ret);
+		return NULL;
+	}
 	return ret;
 }
 
@@ -85,11 +97,13 @@ int output__new(const struct output_opts *opts, struct output **ret, struct err 
 	out->names = opts->names;
 	out->builder = record__new();
 	out->faults = faults__new(opts->options->group);
+	out->limits = opts->options->command == CMD_AGENT ? limits__new() : NULL;
 	out->order = opts->options->sort;
 	out->sig = opts->options->sig;
 	out->options = opts->options;
 	out->ignored = ignored_of(opts->options);
-	res = out->builder && out->faults && out->ignored
+	res = out->builder && out->faults && out->ignored &&
+			      (out->limits || opts->options->command != CMD_AGENT)
 		      ? record__set_redaction(out->builder, opts->options->redact,
 					      opts->options->redact_key, err)
 		      : err__set(err, ENOMEM, "out of memory");
@@ -119,6 +133,50 @@ static void free_reported(struct output *out)
 	}
 }
 
+static void free_ignored(struct output *out)
+{
+	for (size_t i = 0; out->ignored && i < out->options->ignore_cnt + out->gone_cnt; i++)
+		free(out->ignored[i].pattern);
+	free(out->ignored);
+}
+
+/* The count of a pattern that is no longer asked for stays in the summary. */
+static void keep_counts(struct ignored *fresh, size_t cnt, size_t *gone_cnt, struct ignored *old)
+{
+	size_t i = 0;
+
+	while (i < cnt && strcmp(fresh[i].pattern, old->pattern))
+		i++;
+	if (i == cnt && (!old->cnt || cnt + *gone_cnt >= IGNORED_MAX))
+		return;
+	if (i < cnt) {
+		fresh[i].cnt += old->cnt;
+		return;
+	}
+	fresh[cnt + (*gone_cnt)++] = *old;
+	old->pattern = NULL;
+}
+
+void output__adapt(struct output *out, struct live_options *live)
+{
+	struct ignored *fresh = ignored_of(&live->opts);
+	size_t cnt = live->opts.ignore_cnt, gone_cnt = 0;
+
+	if (!fresh) {
+		losses__add(out->losses, LOSS_NO_MEMORY, 1);
+		live_options__release(live);
+		return;
+	}
+	for (size_t i = 0; i < out->options->ignore_cnt + out->gone_cnt; i++)
+		keep_counts(fresh, cnt, &gone_cnt, &out->ignored[i]);
+	free_ignored(out);
+	live_options__release(out->live);
+	out->ignored = fresh;
+	out->gone_cnt = gone_cnt;
+	out->options = &live->opts;
+	out->live = live;
+}
+
 void output__free(struct output *out)
 {
 	if (!out)
@@ -126,9 +184,11 @@ void output__free(struct output *out)
 	sinks__close(&out->sinks);
 	record__free(out->builder);
 	faults__free(out->faults);
+	limits__free(out->limits);
 	answers_writer__free(out->answers);
 	free_reported(out);
-	free(out->ignored);
+	free_ignored(out);
+	live_options__release(out->live);
 	free(out);
 }
 
@@ -471,11 +531,21 @@ static bool is_asked_for(const struct output *out, const struct block *block)
 	return text__begins(block->cause.signature, out->sig);
 }
 
+/* Without memory for a record there is nothing to limit. */
+static bool is_within_limits(struct output *out, const Jankbpf__Record *record)
+{
+	const struct limit_rates rates = { out->options->records_per_signature,
+					   out->options->records_per_s };
+
+	return !out->limits || !record ||
+	       limits__takes(out->limits, rates, record, clock__mono_ns());
+}
+
 int output__block(struct output *out, struct block *block)
 {
 	uint64_t failed = alloc__own_cnt();
 	const Jankbpf__Record *record;
-	int res;
+	int res = 0;
 
 	run_step(out, block, name_stacks);
 	blame__block(block);
@@ -486,10 +556,12 @@ int output__block(struct output *out, struct block *block)
 	count(out, LOSS_NO_MEMORY,
 	      block__add_loss(block, LOSS_NO_MEMORY, alloc__own_cnt() - failed));
 	record = record_of(out, block);
-	res = write_record(out, record);
-	if (record) {
-		react__record(out->react, record);
-		histories__add(out->histories, record);
+	if (is_within_limits(out, record)) {
+		res = write_record(out, record);
+		if (record) {
+			react__record(out->react, record);
+			histories__add(out->histories, record);
+		}
 	}
 	if (out->journal && journal_writer__flush(out->journal))
 		losses__add(out->losses, LOSS_JOURNAL, 1);
@@ -538,6 +610,8 @@ static struct loop_hist *find_loop(struct interval *interval, const struct repor
 int output__interval(struct output *out, struct interval *interval)
 {
 	struct reported *entry, *next;
+	const Jankbpf__Record *record;
+	int res;
 
 	HASH_ITER (hh, out->reported, entry, next) {
 		struct loop_hist *loop;
@@ -550,7 +624,13 @@ int output__interval(struct output *out, struct interval *interval)
 			loop->block_cnt = entry->cnt - entry->told_cnt;
 		entry->told_cnt = entry->cnt;
 	}
-	return write_record(out, record__of_interval(out->builder, interval));
+	record = record__of_interval(out->builder, interval);
+	if (record && out->limits)
+		count(out, LOSS_NO_MEMORY, record__limit_interval(out->builder, out->limits));
+	res = write_record(out, record);
+	if (out->limits)
+		limits__end_interval(out->limits);
+	return res;
 }
 
 int output__history(struct output *out, const struct history *history,
@@ -573,8 +653,10 @@ int output__summary(struct output *out, struct summary *summary)
 	set_counts(out, summary);
 	set_reactions(out, summary);
 	summary->ignored = out->ignored;
-	summary->ignored_cnt = out->options->ignore_cnt;
+	summary->ignored_cnt = out->options->ignore_cnt + out->gone_cnt;
 	record = record__of_summary(out->builder, summary);
+	if (record && out->limits)
+		count(out, LOSS_NO_MEMORY, record__limit_summary(out->builder, out->limits));
 	if (record)
 		count(out, LOSS_NO_MEMORY,
 		      record__add_faults(out->builder, out->faults, out->order));

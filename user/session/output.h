@@ -14,6 +14,7 @@
 #include "model/loss.h"
 #include "name/name.h"
 #include "options/options.h"
+#include "session/live_options.h"
 
 /*
  * Functions that add names to a block, from the live machine or from a journal. callers runs first
@@ -37,6 +38,9 @@ struct namer {
 };
 
 struct output;
+
+/* Uses these options from now on; takes over their hold. */
+void output__adapt(struct output *out, struct live_options *live);
 
 /* All but the namer, which is copied, are borrowed. */
 struct output_opts {

@@ -113,7 +113,7 @@ int session__open_probes(struct session *s, struct err *err)
 		.filter = &s->selection.filter,
 		.catalogue = s->selection.catalogue,
 		.debugging = opts->debugging,
-		.adjustable = options__has_screen(opts),
+		.adjustable = options__has_screen(opts) || opts->command == CMD_AGENT,
 		.follow = opts->follow,
 		.uprobe_waits = opts->backend == BACKEND_UPROBE,
 		.no_marks = opts->marks == MARKS_NEVER,

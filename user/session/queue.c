@@ -154,6 +154,7 @@ static bool is_shared(const struct item *item)
 	case ITEM_RAW:
 	case ITEM_MAIN:
 	case ITEM_UNWATCHED:
+	case ITEM_OPTIONS:
 	case ITEM_STOP:
 		break;
 	}

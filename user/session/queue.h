@@ -26,6 +26,7 @@ enum item_kind {
 	ITEM_UNWATCHED,
 	ITEM_COPY,
 	ITEM_PROCESS_GONE,
+	ITEM_OPTIONS,
 	ITEM_STOP,
 };
 

@@ -51,7 +51,7 @@ void session__look(struct session *s, struct strbuf *records)
 	loader__each_thread(s->loader, add_live, &look);
 }
 
-static struct hist_totals totals(const struct session *s)
+struct hist_totals session__totals(const struct session *s)
 {
 	struct hist_totals ended = hists__totals(loops__ended(s->intake.loops));
 	struct hist_totals live = hists__totals(s->report.live);
@@ -156,7 +156,9 @@ void session__report_ready(const struct session *s)
 			     s->report.loop_cnt == 1 ? "" : "s");
 	strbuf__adds(&line, ", over ");
 	clock__add_duration(&line, s->opts->threshold_ns);
-	strbuf__adds(&line, s->opts->duration_ns || s->opts->count ? "" : "; Ctrl-C ends");
+	strbuf__adds(&line, s->opts->duration_ns || s->opts->count || s->opts->command == CMD_AGENT
+				    ? ""
+				    : "; Ctrl-C ends");
 	if (!line.failed)
 		log__info("%s", strbuf__str(&line));
 	strbuf__free(&line);
@@ -176,7 +178,7 @@ static void add_count(struct strbuf *sb, uint64_t cnt)
 void session__status(struct session *s)
 {
 	uint64_t now = clock__mono_ns(), elapsed = now - s->report.start_ns;
-	struct hist_totals sum = totals(s);
+	struct hist_totals sum = session__totals(s);
 	struct strbuf line = STRBUF_INIT;
 	struct losses losses = s->losses;
 
@@ -224,8 +226,10 @@ static void name_loops(const struct session *s, struct loop_hist *loops, size_t 
 
 		if (!process || !process->identity || !process->identity->name)
 			continue;
-		free(loops[i].process); /* of an earlier process with this pid */
+		loop_hist__clear(&loops[i]); /* of an earlier process with this pid */
 		loops[i].process = strdup(process->identity->name);
+		text__copy(&loops[i].unit, process->identity->unit); /* these are optional */
+		text__copy(&loops[i].container, process->identity->container);
 	}
 }
 
@@ -242,7 +246,7 @@ static int set_loops(struct session *s, struct summary *summary)
 	return res;
 }
 
-static void fill_now(const struct session *s, struct intervals_now *ret)
+void session__fill_now(const struct session *s, struct intervals_now *ret)
 {
 	ret->t_ns = clock__mono_ns();
 	ret->hang_cnt = s->report.hang_cnt;
@@ -251,6 +255,13 @@ static void fill_now(const struct session *s, struct intervals_now *ret)
 	ret->losses = s->losses;
 	add_kernel_losses(s, &ret->losses);
 	losses__add_memory(&ret->losses);
+}
+
+/* The texts stay for the whole run. */
+static void set_host(const struct session *s, struct host_info *ret)
+{
+	*ret = s->host;
+	machine__memory(&ret->mem_total_kb, &ret->mem_free_kb, &ret->mem_available_kb);
 }
 
 void session__interval(struct session *s)
@@ -264,12 +275,14 @@ void session__interval(struct session *s)
 	session__look(s, NULL);
 	if (!res)
 		res = sum_hists(s, &now.hists);
-	fill_now(s, &now);
+	session__fill_now(s, &now);
 	if (!res)
 		res = intervals__take(&s->intervals, &now, interval);
 	hists__free(now.hists);
 	if (!res)
 		name_loops(s, interval->loops, interval->loop_cnt);
+	if (!res)
+		set_host(s, &interval->host);
 	if (res)
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
 	item.data = interval;
@@ -304,7 +317,7 @@ int session__send_summary(struct session *s)
 		summary->idle_loop =
 			unwatched_look__at_end(&s->unwatched_look, &summary->unwatched);
 	summary->stopped_cnt = s->intake.judge.stopped_cnt;
-	summary->dispatch_cnt = totals(s).dispatch_cnt;
+	summary->dispatch_cnt = session__totals(s).dispatch_cnt;
 	summary->bpf_known = cost_meter__bpf(&s->cost_meter, s->loader, summary->elapsed_ns,
 					     &summary->bpf_ns, &summary->bpf_runs);
 	summary->over_share = s->report.over_share;

@@ -129,8 +129,10 @@ static int open_parts(struct session *s, struct err *err)
 	return 0;
 }
 
-static int open_signals(struct run_end *end, struct err *err)
+static int open_signals(struct run_end *end, bool agent, struct err *err)
 {
+	if (agent)
+		signals__take_requests();
 	end->signal_fd = signals__open(
 		log__level() < LOG_NORMAL ? "" : "jankbpf: stopped before tracing began\n");
 	end->closed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -196,15 +198,28 @@ static void report_filter(int res, const char *gap)
 					      : strerror(-res));
 }
 
+/* A run goes on without it. */
+static void open_notify(struct session *s)
+{
+	int res = notify__open(&s->notify);
+
+	if (res)
+		log__warn("NOTIFY_SOCKET: the service manager cannot be told that tracing began: "
+			  "%s",
+			  strerror(-res));
+}
+
 /* COMMAND first: it inherits the signals and limits as we got them. */
 static int open_session(struct session *s, struct err *err)
 {
 	int res = s->opts->as ? find_user(s, err) : 0;
 
+	if (s->opts->command == CMD_AGENT)
+		open_notify(s);
 	if (!res && s->opts->argv)
 		res = start_command(s, err);
 	if (!res)
-		res = open_signals(&s->end, err);
+		res = open_signals(&s->end, s->opts->command == CMD_AGENT, err);
 	if (!res)
 		res = preflight__check(err);
 	if (!res && options__traces(s->opts)) /* it becomes another user */
@@ -225,7 +240,7 @@ static int open_session(struct session *s, struct err *err)
 	if (!res)
 		res = privileges__drop(err);
 	if (!res)
-		report_filter(tracer_filter__start(options__has_screen(s->opts)),
+		report_filter(tracer_filter__start(deliver__kind(s->opts)),
 			      "may make all system calls");
 	if (!res)
 		res = host__read(&s->host, err);
@@ -253,7 +268,8 @@ static int start_sink_thread(struct session *s, struct err *err)
 	const struct sink_thread_opts opts = {
 		.queue = s->queue,
 		.parts = &s->sink,
-		.report_unwatched = options__traces(s->opts) && s->opts->format != FORMAT_TEXT,
+		.report_unwatched = s->opts->command == CMD_AGENT ||
+				    (options__traces(s->opts) && s->opts->format != FORMAT_TEXT),
 		.intervals = s->opts->interval_ns,
 		.eager = !s->opts->filter.all || !s->selection.choice.any,
 		.at_end = s->opts->command == CMD_LOOPS ? session__report_loops : NULL,
@@ -305,6 +321,13 @@ static void begin_history(struct session *s)
 	histories__begin(s->sink.histories, &s->sink.history_buffers, clock__mono_ns());
 }
 
+static int begin_state(struct session *s, struct err *err)
+{
+	int res = session__begin_state(s);
+
+	return res ? err__set(err, -res, "cannot watch for events: %s", strerror(-res)) : 0;
+}
+
 static int attach(struct session *s, struct err *err)
 {
 	int res = start_sink_thread(s, err);
@@ -314,7 +337,7 @@ static int attach(struct session *s, struct err *err)
 	if (!res)
 		res = loader__attach(s->loader, err);
 	if (!res)
-		report_filter(tracer_filter__run(options__has_screen(s->opts)),
+		report_filter(tracer_filter__run(deliver__kind(s->opts)),
 			      "may load BPF programs later");
 	if (!res && s->opts->record_ns)
 		begin_history(s);
@@ -341,6 +364,8 @@ static int attach(struct session *s, struct err *err)
 		res = workload__go(&s->workload, s->opts->argv, err);
 	if (!res && options__traces(s->opts) && !options__has_screen(s->opts))
 		session__report_ready(s);
+	if (!res && s->opts->command == CMD_AGENT)
+		res = begin_state(s, err);
 	if (!res)
 		log__verbose("tracing; waits by %s, samples by %s",
 			     loader__wait_probe(s->loader) == WAIT_UPROBES ? "uprobes"
@@ -379,7 +404,8 @@ static void finish(struct session *s)
 {
 	struct strbuf live = STRBUF_INIT;
 
-	if (s->intervals.told && s->opts->command == CMD_TRACE)
+	notify__send(&s->notify, "STOPPING=1");
+	if (s->intervals.told && s->opts->command != CMD_TOP)
 		session__interval(s);
 	sink_thread__hurry(s->sink_thread);
 	name_client__hurry(s->sites);
@@ -446,6 +472,8 @@ static void close_session(struct session *s, int *status, struct err *err)
 	cost_meter__close(&s->cost_meter);
 	close_fd(s->end.signal_fd);
 	close_fd(s->end.closed_fd);
+	live_options__release(s->reload.live);
+	notify__close(&s->notify);
 }
 
 int session__run(const struct options *opts, struct err *err)
@@ -457,6 +485,8 @@ int session__run(const struct options *opts, struct err *err)
 		.site_search = { .timer_fd = -1 },
 		.sink = SINK_PARTS_NONE,
 		.end = { .signal_fd = -1, .closed_fd = -1 },
+		.intervals = { .timer_fd = -1 },
+		.notify = { .sock = -1 },
 	};
 	int res = open_session(&s, err) ?: attach(&s, err);
 	bool opened = !limits__explain(res, err);

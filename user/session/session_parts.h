@@ -30,6 +30,8 @@
 #include "probes/features.h"
 #include "probes/loader.h"
 #include "session/event_loop.h"
+#include "session/live_options.h"
+#include "session/notify.h"
 #include "session/queue.h"
 #include "session/sink_thread.h"
 #include "uprobes/mmaps.h"
@@ -298,6 +300,7 @@ struct unwatched_look {
 	struct losses *losses;
 	DIR *proc;
 	struct unwatched_list *list; /* NULL: not started, or finished */
+	size_t found_cnt;	     /* what the last finished look found */
 	uint64_t report_ns;
 	int timer_fd;
 	struct unwatched_list children; /* not traced, as of the first look */
@@ -368,6 +371,7 @@ struct intervals {
 	uint64_t end_ns, hang_cnt, cpu_ns; /* as of the last one */
 	struct open_dispatch *open;	   /* as of the last look */
 	size_t open_cnt, open_cap;
+	int timer_fd; /* -1: none */
 };
 
 /* What has happened up to t_ns. */
@@ -384,6 +388,27 @@ void intervals__begin_look(struct intervals *iv);
 int intervals__saw(struct intervals *iv, const struct jank_rec_thread *rec, uint64_t threshold_ns);
 /* What is new since the last one. 0 or -ENOMEM; interval__free in both cases. */
 int intervals__take(struct intervals *iv, const struct intervals_now *now, struct interval *ret);
+
+/*
+ * --- reload.c: SIGHUP of the agent
+ */
+
+struct reload {
+	struct live_options *live; /* NULL: the options of the start apply */
+};
+
+void session__reload(struct session *s);
+int session__time_intervals(struct session *s, uint64_t ns); /* from now on. 0 or -errno */
+
+/* --- state.c: of the agent, for the log and the service manager */
+
+void session__log_state(struct session *s);
+/* Tells the manager that tracing has begun; starts the timers of its messages. 0 or -errno. */
+int session__begin_state(struct session *s);
+
+/* --- report.c: for state.c */
+struct hist_totals session__totals(const struct session *s); /* as of the last look */
+void session__fill_now(const struct session *s, struct intervals_now *ret); /* all but hists */
 
 /* --- intake.c: record → event → dispatch → block → queue */
 
@@ -452,6 +477,8 @@ struct session {
 	struct report report;
 	struct intervals intervals;
 	struct run_end end;
+	struct reload reload;
+	struct notify notify;
 };
 
 #endif

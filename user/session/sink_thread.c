@@ -49,6 +49,8 @@ struct sink_thread {
 	bool closed;			 /* stdout has no reader */
 	bool ending;			 /* ITEM_STOP is queued */
 	struct unwatched_list unwatched; /* for the next interval */
+	bool unwatched_known;		 /* a look has ended; it found: */
+	uint64_t unwatched_cnt;
 };
 
 static void check(struct sink_thread *sink, int res)
@@ -226,8 +228,13 @@ static void on_wait(struct sink_thread *sink, struct item *item)
 /* With --interval, the next one has the list. */
 static void on_unwatched(struct sink_thread *sink, struct item *item)
 {
+	const struct unwatched_list *list = item->data;
+
 	not_watched__complete(&sink->parts->not_watched, item->data);
-	not_watched__report(&sink->parts->not_watched, item->data);
+	if (!sink->unwatched_known) /* an agent looks again and again */
+		not_watched__report(&sink->parts->not_watched, item->data);
+	sink->unwatched_known = true;
+	sink->unwatched_cnt = list->cnt + list->more_cnt;
 	unwatched__free(&sink->unwatched);
 	sink->unwatched = (struct unwatched_list){};
 	if (sink->opts.intervals)
@@ -258,7 +265,7 @@ static void name_interval(struct sink_thread *sink, struct interval *interval)
 		if (is_on(sink, &interval->loops[i], &row))
 			interval->loops[cnt++] = interval->loops[i];
 		else
-			free(interval->loops[i].process);
+			loop_hist__clear(&interval->loops[i]);
 	}
 	interval->loop_cnt = cnt;
 	for (size_t i = 0; i < interval->open_cnt; i++) {
@@ -276,6 +283,8 @@ static void on_interval(struct sink_thread *sink, struct item *item)
 	loop_owner__resolve_all(sink->parts->loop_owner);
 	name_interval(sink, interval);
 	interval->unwatched = sink->unwatched;
+	interval->unwatched_known = sink->unwatched_known;
+	interval->unwatched_cnt = sink->unwatched_cnt;
 	sink->unwatched = (struct unwatched_list){};
 	check(sink, output__interval(sink->parts->output, interval));
 	interval__free(interval);
@@ -292,7 +301,7 @@ static bool takes_loop(struct sink_thread *sink, struct summary *summary, struct
 	summary->dispatch_cnt -= loop->dispatch_cnt;
 	not_watched__add_off(&sink->parts->not_watched, &summary->unwatched, loop->pid,
 			     loop->process ? loop->process : "?", row);
-	free(loop->process);
+	loop_hist__clear(loop);
 	return false;
 }
 
@@ -487,6 +496,9 @@ static void handle(struct sink_thread *sink, struct item *item)
 		break;
 	case ITEM_PROCESS_GONE:
 		sink_parts__on_exit(sink->parts, item->pid);
+		break;
+	case ITEM_OPTIONS:
+		output__adapt(sink->parts->output, item->data);
 		break;
 	case ITEM_STOP:
 		break;

@@ -165,6 +165,7 @@ void sink_parts__on_thread(struct sink_parts *parts, uint32_t pid, uint32_t tid)
  * ITEM_WAIT struct wait_note; ITEM_COPY a COPY or SCRIPT record
  * ITEM_MAP struct mapping followed by its path; without data: read the mappings again
  * ITEM_UNWATCHED struct unwatched_list
+ * ITEM_OPTIONS struct live_options, with a hold
  * ITEM_MAIN (parks__watch_idle), ITEM_PROCESS_GONE, ITEM_STOP: none
  */
 struct sink_thread;

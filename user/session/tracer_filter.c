@@ -56,12 +56,12 @@ static const struct syscall_rule run_rules[] = { { "bpf", { { 0, INT, BPF_MAP_LO
 static const struct syscall_list run_calls = { "", run_rules };
 
 /* A deliverer that is started again inherits the filter. */
-static int install(const struct syscall_list *bpf_calls, bool screen)
+static int install(const struct syscall_list *bpf_calls, enum deliver_kind kind)
 {
 	const struct syscall_list *const lists[] = {
 		&syscalls_base,
 		&syscalls_file_code,
-		screen ? &deliver_screen_calls : &deliver_calls,
+		deliver__calls(kind),
 		&deliver_start_calls,
 		&name_calls,
 		&tracer_calls,
@@ -72,12 +72,12 @@ static int install(const struct syscall_list *bpf_calls, bool screen)
 	return syscall_filter__install(lists);
 }
 
-int tracer_filter__start(bool screen)
+int tracer_filter__start(enum deliver_kind kind)
 {
-	return install(&start_calls, screen);
+	return install(&start_calls, kind);
 }
 
-int tracer_filter__run(bool screen)
+int tracer_filter__run(enum deliver_kind kind)
 {
-	return install(&run_calls, screen);
+	return install(&run_calls, kind);
 }

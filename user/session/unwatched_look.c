@@ -285,6 +285,7 @@ static void report(struct unwatched_look *look)
 {
 	struct item item = { .kind = ITEM_UNWATCHED, .data = look->list };
 
+	look->found_cnt = look->list->cnt + look->list->more_cnt;
 	if (queue__put(look->queue, &item) == QUEUE_ROOM)
 		look->list = NULL;
 	else

@@ -15,18 +15,24 @@
 #define LOOK_MIN_NS	   (20 * NS_PER_MS)
 #define LOOKS_PER_HANG	   8 /* a hang is reported at most --hang / 8 late */
 #define STATUS_NS	   NS_PER_SEC
-#define UNWATCHED_NS	   NS_PER_SEC	    /* first report of what is not watched */
-#define UNWATCHED_PAUSE_NS (30 * NS_PER_MS) /* between slices of that look */
-#define EARLY_LOOK_NS	   (50 * NS_PER_MS) /* by then the sink thread knows most processes */
+#define UNWATCHED_NS	   NS_PER_SEC	     /* first report of what is not watched */
+#define UNWATCHED_AGAIN_NS (60 * NS_PER_SEC) /* an agent's next one */
+#define UNWATCHED_PAUSE_NS (30 * NS_PER_MS)  /* between slices of that look */
+#define EARLY_LOOK_NS	   (50 * NS_PER_MS)  /* by then the sink thread knows most processes */
 #define MACHINE_NS	   (100 * NS_PER_MS)
 
 static void on_signal(void *ctx, uint64_t arg)
 {
 	struct session *s = ctx;
+	unsigned requests = signals__take(s->end.signal_fd);
 
 	(void)arg;
-	if (signals__end(s->end.signal_fd))
+	if (requests & SIGNALS_END)
 		s->end.stop = s->end.own_end = true;
+	if (requests & SIGNALS_RELOAD)
+		session__reload(s);
+	if (requests & SIGNALS_STATE)
+		session__log_state(s);
 }
 
 static void on_ring(void *ctx, uint64_t arg)
@@ -64,8 +70,12 @@ static void on_unwatched(void *ctx, uint64_t arg)
 	(void)arg;
 	if (!s->unwatched_look.list)
 		session__look(s, NULL);
-	if (unwatched_look__slice(&s->unwatched_look))
-		event_loop__remove(s->event_loop, s->unwatched_look.timer_fd);
+	if (!unwatched_look__slice(&s->unwatched_look))
+		return;
+	event_loop__remove(s->event_loop, s->unwatched_look.timer_fd);
+	if (s->opts->command == CMD_AGENT)
+		s->unwatched_look.timer_fd = event_loop__timer(s->event_loop, UNWATCHED_AGAIN_NS,
+							       UNWATCHED_PAUSE_NS, on_unwatched, s);
 }
 
 /* The task iterator finds main threads that wait outside of epoll and poll (iter.bpf.c). */
@@ -114,12 +124,6 @@ static void on_look(void *ctx, uint64_t arg)
 		s->report.status_ns = clock__mono_ns();
 		session__status(s);
 	}
-}
-
-static void on_interval(void *ctx, uint64_t arg)
-{
-	(void)arg;
-	session__interval(ctx);
 }
 
 /* The user of `jankbpf top` pressed a key. */
@@ -194,15 +198,15 @@ int session__add_events(struct session *s, struct err *err)
 	     (res = s->unwatched_look.timer_fd = event_loop__timer(
 		      s->event_loop, UNWATCHED_NS, UNWATCHED_PAUSE_NS, on_unwatched, s)) < 0) ||
 	    (s->opts->interval_ns &&
-	     (res = event_loop__timer(s->event_loop, s->opts->interval_ns, s->opts->interval_ns,
-				      on_interval, s)) < 0) ||
+	     (res = session__time_intervals(s, s->opts->interval_ns)) < 0) ||
 	    (deliver__control_fd(s->deliver) >= 0 &&
 	     (res = event_loop__add(s->event_loop, deliver__control_fd(s->deliver), on_command, s,
 				    0)) < 0) ||
 	    (s->opts->duration_ns &&
 	     (res = event_loop__timer(s->event_loop, s->opts->duration_ns, 0, on_stop, s)) < 0))
 		return err__set(err, -res, "cannot watch for events: %s", strerror(-res));
-	event_loop__hangup(s->event_loop, STDOUT_FILENO, on_stdout_closed, s,
-			   0); /* fails for a file */
+	if (s->opts->command != CMD_AGENT)
+		event_loop__hangup(s->event_loop, STDOUT_FILENO, on_stdout_closed, s,
+				   0); /* fails for a file */
 	return 0;
 }

@@ -395,6 +395,8 @@ static Jankbpf__Loop *loop_of(struct record *r, const struct loop_hist *loop)
 	SET(ret, blocks, loop->block_cnt);
 	set_durations(r, ret, &loop->durations);
 	ret->start_delays = start_delays_of(r, &loop->starts);
+	ret->unit = record__str(r, loop->unit);
+	ret->container = record__str(r, loop->container);
 	return ret;
 }
 
@@ -578,6 +580,12 @@ static Jankbpf__Interval *interval_of(struct record *r, const struct interval *i
 	ret->lost = lost_of(r, interval->lost, interval->lost_cnt);
 	ret->cost = cost_of_interval(r, interval);
 	ret->not_watched = list_not_watched(r, &interval->unwatched, &ret->n_not_watched);
+	if (interval->unwatched_known)
+		SET(ret, not_watched_count, interval->unwatched_cnt);
+	if (interval->host.name) {
+		ret->host = host_of(r, &interval->host);
+		ret->host->boot_id = record__str(r, interval->host.boot_id);
+	}
 	return ret;
 }
 
@@ -589,7 +597,7 @@ const Jankbpf__Record *record__of_interval(struct record *r, const struct interv
 		return NULL;
 	record__begin(r, true);
 	ret = record_of(r);
-	ret->interval = interval_of(r, interval);
+	r->interval = ret->interval = interval_of(r, interval);
 	ret->type_case = JANKBPF__RECORD__TYPE_INTERVAL;
 	redact(r, ret);
 	return ret;

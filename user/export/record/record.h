@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "export/record/faults.h"
+#include "export/record/limits.h"
 #include "model/block.h"
 #include "model/history.h"
 #include "schema/blockinfo.pb-c.h"
@@ -49,6 +50,13 @@ const Jankbpf__Record *record__of_history(struct record *record, const struct hi
  */
 int record__add_faults(struct record *record, struct faults *faults, enum fault_order order);
 
+/*
+ * record_limits.c: adds what the limits left out to the summary, or to the interval, that was made
+ * last; entries of limits are borrowed. 0 or -ENOMEM.
+ */
+int record__limit_summary(struct record *record, const struct limits *limits);
+int record__limit_interval(struct record *record, const struct limits *limits);
+
 /* A block without the stacks of its samples and chain. */
 Jankbpf__Block *record__without_stacks(struct record *record, const struct block *block);
 
@@ -61,9 +69,10 @@ Jankbpf__Lost *record__losses(struct record *record, const struct block_loss *lo
 #define SIPHASH_KEY_SZ 16
 
 struct record {
-	struct chunk *chunks;	   /* the arena; the newest chunk comes first */
-	struct strbuf words;	   /* buffer for a text */
-	Jankbpf__Summary *summary; /* the last message, if it is one */
+	struct chunk *chunks;	     /* the arena; the newest chunk comes first */
+	struct strbuf words;	     /* buffer for a text */
+	Jankbpf__Summary *summary;   /* the last message, if it is one */
+	Jankbpf__Interval *interval; /* likewise */
 	jmp_buf out_of_memory;
 	bool stacks; /* write stacks */
 	struct {

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Metrics from records: counts, both formats, hostile names, bounds. */
+#include "export/metrics/metrics.h"
+
+#include "base/clock.h"
+#include "tests/tap.h"
+
+struct made {
+	Jankbpf__Record record;
+	Jankbpf__Block block;
+	Jankbpf__Cause cause;
+	Jankbpf__Frame frame;
+};
+
+static const Jankbpf__Record *make(struct made *m, const char *process, const char *signature,
+				   const char *function)
+{
+	jankbpf__record__init(&m->record);
+	jankbpf__block__init(&m->block);
+	jankbpf__cause__init(&m->cause);
+	jankbpf__frame__init(&m->frame);
+	m->record.type_case = JANKBPF__RECORD__TYPE_BLOCK;
+	m->record.block = &m->block;
+	m->block.has_delay_ns = true;
+	m->block.delay_ns = 250 * NS_PER_MS;
+	m->block.process = (char *)process;
+	m->block.unit = (char *)"redis.service";
+	m->block.loop = (char *)"epoll";
+	m->block.cause = &m->cause;
+	m->cause.signature = (char *)signature;
+	m->cause.kind = (char *)"cpu";
+	m->cause.frame = &m->frame;
+	m->frame.function = (char *)function;
+	return &m->record;
+}
+
+static const char *text_of(const struct metrics *m, enum metrics_format format)
+{
+	static struct strbuf sb;
+
+	strbuf__reset(&sb);
+	metrics__write(m, format, &sb);
+	return strbuf__str(&sb);
+}
+
+static unsigned lines_with(const char *text, const char *part)
+{
+	unsigned cnt = 0;
+
+	for (; (text = strstr(text, part)); text++)
+		cnt++;
+	return cnt;
+}
+
+static void test_blocks(void)
+{
+	struct metrics *m = metrics__new(10);
+	struct made made;
+	const char *text;
+
+	for (unsigned i = 0; i < 3; i++)
+		metrics__record(m, make(&made, "redis", "abc", "work"));
+	text = text_of(m, METRICS_TEXT);
+	has_str(text,
+		"jankbpf_blocks_total{unit=\"redis.service\",process=\"redis\",loop=\"epoll\","
+		"kind=\"cpu\"} 3\n",
+		"blocks");
+	has_str(text, "jankbpf_blocked_seconds_total{kind=\"cpu\"} 0.75\n", "their delays");
+	has_str(text, "jankbpf_fault_blocks_total{signature=\"abc\",function=\"work\"} 3\n",
+		"faults");
+	has_str(text, "# TYPE jankbpf_blocks_total counter\n", "a counter's type");
+	lacks_str(text, "# EOF", "no end of OpenMetrics");
+	text = text_of(m, METRICS_OPENMETRICS);
+	has_str(text, "# TYPE jankbpf_blocks counter\n", "its family in OpenMetrics");
+	has_str(text, "\njankbpf_blocks_total{", "and its sample");
+	is_str(text + strlen(text) - 6, "# EOF\n", "the end");
+	metrics__free(m);
+}
+
+static void test_interval(void)
+{
+	Jankbpf__Record record;
+	Jankbpf__Interval interval;
+	Jankbpf__Loop loop, *loops = &loop;
+	Jankbpf__Bucket buckets[3], *bucket_list[] = { &buckets[0], &buckets[1], &buckets[2] };
+	Jankbpf__LeftOut left, *lefts = &left;
+	Jankbpf__OpenDispatch open, *opens = &open;
+	Jankbpf__Lost lost;
+	Jankbpf__Cost cost;
+	struct metrics *m = metrics__new(10);
+	const char *text;
+
+	jankbpf__record__init(&record);
+	jankbpf__interval__init(&interval);
+	jankbpf__loop__init(&loop);
+	jankbpf__left_out__init(&left);
+	jankbpf__open_dispatch__init(&open);
+	jankbpf__lost__init(&lost);
+	jankbpf__cost__init(&cost);
+	for (unsigned i = 0; i < 3; i++) {
+		jankbpf__bucket__init(&buckets[i]);
+		buckets[i].has_upper_ns = true;
+		buckets[i].count = i + 1;
+	}
+	buckets[0].upper_ns = NS_PER_MS;
+	buckets[1].upper_ns = 40 * NS_PER_MS;
+	buckets[2].upper_ns = 20 * NS_PER_SEC;
+	loop.loop = (char *)"qt";
+	loop.process = (char *)"kate";
+	loop.buckets = bucket_list;
+	loop.n_buckets = 3;
+	left.signature = (char *)"ff";
+	left.blocks = 7;
+	left.total_ns = 3 * NS_PER_SEC;
+	left.kind = (char *)"disk";
+	open.loop = (char *)"qt";
+	open.duration_ns = 1500 * NS_PER_MS;
+	lost.has_ring_full = true;
+	lost.ring_full = 4;
+	cost.user_cpu_ns = 20 * NS_PER_MS;
+	interval.loops = &loops;
+	interval.n_loops = 1;
+	interval.left_out = &lefts;
+	interval.n_left_out = 1;
+	interval.open = &opens;
+	interval.n_open = 1;
+	interval.lost = &lost;
+	interval.cost = &cost;
+	interval.hangs = 2;
+	interval.has_not_watched_count = true;
+	interval.not_watched_count = 5;
+	record.interval = &interval;
+	record.type_case = JANKBPF__RECORD__TYPE_INTERVAL;
+	ok(!metrics__record(m, &record), "an interval is counted");
+	text = text_of(m, METRICS_TEXT);
+#define OF_KATE "{process=\"kate\",loop=\"qt\",unit=\"\""
+	has_str(text, "_bucket" OF_KATE ",le=\"0.0005\"} 0\n", "a bucket below");
+	has_str(text, "_bucket" OF_KATE ",le=\"0.001\"} 1\n", "an edge is in its bucket");
+	has_str(text, "_bucket" OF_KATE ",le=\"0.05\"} 3\n", "buckets sum up");
+	has_str(text, "_bucket" OF_KATE ",le=\"10.0\"} 3\n", "to the last edge");
+	has_str(text, "_bucket" OF_KATE ",le=\"+Inf\"} 6\n", "and beyond");
+	has_str(text, "jankbpf_dispatch_seconds_count" OF_KATE "} 6\n", "to the count");
+	has_str(text, "_fault_blocks_total{signature=\"ff\",function=\"\"} 7\n",
+		"what the limits left out");
+	has_str(text, "jankbpf_blocked_seconds_total{kind=\"disk\"} 3\n", "with its delays");
+	has_str(text, "jankbpf_open_dispatch_seconds{loop=\"qt\"} 1.5\n", "the open dispatch");
+	has_str(text, "jankbpf_lost_total{reason=\"ring_full\"} 4\n", "losses");
+	has_str(text, "jankbpf_hangs_total 2\n", "hangs");
+	has_str(text, "jankbpf_not_watched 5\n", "what is not watched");
+	has_str(text, "jankbpf_own_cpu_seconds_total 0.02\n", "our own cost");
+	interval.n_open = interval.n_loops = interval.n_left_out = 0;
+	metrics__record(m, &record);
+	text = text_of(m, METRICS_TEXT);
+	has_str(text, "jankbpf_open_dispatch_seconds{loop=\"qt\"} 0\n", "which has ended");
+	has_str(text, "jankbpf_lost_total{reason=\"ring_full\"} 8\n", "intervals add up");
+	metrics__free(m);
+}
+
+static void test_hostile(void)
+{
+	struct metrics *m = metrics__new(10);
+	char *large = malloc((1 << 20) + 1);
+	struct made made;
+	const char *text;
+
+	memset(large, 'x', 1 << 20);
+	large[1 << 20] = '\0';
+	metrics__record(m, make(&made, "a\"b\\c\nd\x1b[1m\xff", "1", "f{le=\"1\"} 3\njankbpf_x 3"));
+	metrics__record(m, make(&made, large, "2", large));
+	text = text_of(m, METRICS_TEXT);
+	has_str(text, "process=\"a\\\"b\\\\c?d?[1m\xef\xbf\xbd\"",
+		"quotes, control bytes and bytes that are no text");
+	has_str(text, "function=\"f{le=\\\"1\\\"} 3?jankbpf_x 3\"} 1\n",
+		"a name cannot begin a line");
+	ok(strlen(text) < 20000, "a name of a megabyte is cut");
+	free(large);
+	metrics__free(m);
+}
+
+static void test_bounds(void)
+{
+	struct metrics *m = metrics__new(10);
+	struct made made;
+	char signature[16], process[16];
+	const char *text;
+
+	for (unsigned i = 0; i < 3 * METRICS_BLOCKS_MAX; i++) {
+		snprintf(signature, sizeof(signature), "%x", i);
+		snprintf(process, sizeof(process), "p%u", i);
+		metrics__record(m, make(&made, process, signature, "f"));
+	}
+	text = text_of(m, METRICS_TEXT);
+	is_uint(lines_with(text, "\njankbpf_fault_blocks_total{"), 11,
+		"10 signatures and the others");
+	has_str(text, "{signature=\"other\",function=\"other\"} 2990\n", "which are counted");
+	is_uint(lines_with(text, "\njankbpf_blocks_total{"), METRICS_BLOCKS_MAX + 1,
+		"so are label sets of blocks");
+	has_str(text, "{unit=\"other\",process=\"other\",loop=\"other\",kind=\"other\"} 2000\n",
+		"of which none is lost");
+	metrics__free(m);
+}
+
+static void test_negotiate(void)
+{
+	static const char prometheus[] =
+		"application/openmetrics-text;version=1.0.0,application/openmetrics-text;"
+		"version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
+
+	is_int(metrics__negotiate(NULL), METRICS_TEXT, "without Accept: text");
+	is_int(metrics__negotiate("*/*"), METRICS_TEXT, "anything: text");
+	is_int(metrics__negotiate(prometheus), METRICS_OPENMETRICS, "Prometheus: OpenMetrics");
+	is_int(metrics__negotiate("text/plain, application/openmetrics-text;q=0.5"), METRICS_TEXT,
+	       "by preference");
+	is_int(metrics__negotiate("application/openmetrics-text;q=0"), METRICS_TEXT, "q=0 is no");
+	is_int(metrics__negotiate(",,;q=;,application/openmetrics-text;q=x"), METRICS_TEXT,
+	       "not well formed: text");
+}
+
+int main(void)
+{
+	test_blocks();
+	test_interval();
+	test_hostile();
+	test_bounds();
+	test_negotiate();
+	return tap__done();
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "deliver/metrics_http.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "options/options_table.h"
+#include "serve/mhd.h"
+
+#define BACKLOG		 16
+#define CONNECTIONS_MAX	 8
+#define CONNECTION_BYTES (32u << 10) /* of the head of a request and its answer */
+#define CONNECTION_S	 10
+
+/* --- the socket */
+
+static int bind_to(int fd, const char *address)
+{
+	struct sockaddr_storage at;
+	socklen_t len;
+	int on = 1, res = parse__address(address, &at, &len);
+
+	if (res)
+		return res;
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
+	    bind(fd, (struct sockaddr *)&at, len) || listen(fd, BACKLOG))
+		return -errno;
+	return 0;
+}
+
+int metrics_http__listen(const char *address, struct err *err)
+{
+	int fd = socket(*address == '[' ? AF_INET6 : AF_INET,
+			SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int res = fd < 0 ? -errno : bind_to(fd, address);
+
+	if (!res)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return err__set(err, -res, "cannot serve the metrics on %s: %s%s", address, strerror(-res),
+			res == -EADDRINUSE
+				? ": another program has this port; give another listen in "
+				  "[metrics], or off"
+				: "; give another listen in [metrics], or off");
+}
+
+#ifdef HAVE_MICROHTTPD
+
+struct metrics_http {
+	struct MHD_Daemon *daemon;
+	int epoll_fd;
+	const struct metrics *metrics;
+};
+
+int metrics_http__load(struct err *err)
+{
+	return mhd__load(err);
+}
+
+/* --- answers */
+
+static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type,
+			      struct strbuf *body)
+{
+	struct MHD_Response *response = mhd.create_response_from_buffer(
+		body->len, (void *)strbuf__str(body), MHD_RESPMEM_MUST_COPY);
+	enum MHD_Result ret = MHD_NO;
+
+	if (response && !body->failed &&
+	    mhd.add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type) == MHD_YES &&
+	    (status != MHD_HTTP_METHOD_NOT_ALLOWED ||
+	     mhd.add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD") == MHD_YES))
+		ret = mhd.queue_response(connection, status, response);
+	if (response)
+		mhd.destroy_response(response);
+	strbuf__free(body);
+	return ret;
+}
+
+static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *text)
+{
+	struct strbuf body = STRBUF_INIT;
+
+	strbuf__addf(&body, "%s\n", text);
+	return answer(connection, status, "text/plain; charset=utf-8", &body);
+}
+
+/* Called once with the head of a request, then for its body, which is not read, then at its end. */
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *url,
+				  const char *method, const char *version, const char *data,
+				  size_t *data_size, void **state)
+{
+	const struct metrics_http *http = ctx;
+	enum metrics_format format;
+	struct strbuf body = STRBUF_INIT;
+	static char seen;
+
+	(void)version;
+	(void)data;
+	if (!*state) {
+		*state = &seen;
+		return MHD_YES;
+	}
+	if (*data_size) {
+		*data_size = 0;
+		return MHD_YES;
+	}
+	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
+		return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
+	if (strcmp(url, "/metrics"))
+		return refuse(connection, MHD_HTTP_NOT_FOUND, "the metrics are at /metrics");
+	format = metrics__negotiate(
+		mhd.lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT));
+	metrics__write(http->metrics, format, &body);
+	return answer(connection, MHD_HTTP_OK, metrics__content_type(format), &body);
+}
+
+/* --- the server */
+
+int metrics_http__new(int listen_fd, const struct metrics *metrics, struct metrics_http **ret,
+		      struct err *err)
+{
+	struct metrics_http *http = calloc(1, sizeof(*http));
+	const union MHD_DaemonInfo *info;
+
+	if (!http)
+		return err__set(err, ENOMEM, "out of memory");
+	http->metrics = metrics;
+	http->daemon = mhd.start_daemon(
+		MHD_USE_EPOLL, 0, NULL, NULL, on_request, http, MHD_OPTION_LISTEN_SOCKET, listen_fd,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONNECTION_S, MHD_OPTION_END);
+	info = http->daemon ? mhd.get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
+	if (!info) {
+		metrics_http__free(http);
+		return err__set(err, EIO, "libmicrohttpd cannot serve the metrics");
+	}
+	http->epoll_fd = info->epoll_fd;
+	*ret = http;
+	return 0;
+}
+
+void metrics_http__free(struct metrics_http *http)
+{
+	if (!http)
+		return;
+	if (http->daemon)
+		mhd.stop_daemon(http->daemon);
+	free(http);
+}
+
+/* Until a connection's time is over; -1: none is open. */
+static int timeout_ms(const struct metrics_http *http)
+{
+	MHD_UNSIGNED_LONG_LONG ms;
+
+	if (mhd.get_timeout(http->daemon, &ms) != MHD_YES)
+		return -1;
+	return ms > 1000 ? 1000 : (int)ms;
+}
+
+int metrics_http__wait(struct metrics_http *http, int fd)
+{
+	for (;;) {
+		struct pollfd fds[] = { { .fd = fd, .events = POLLIN },
+					{ .fd = http->epoll_fd, .events = POLLIN } };
+		int cnt = poll(fds, 2, timeout_ms(http));
+
+		if (cnt < 0 && errno != EINTR)
+			return -errno;
+		if (cnt >= 0 && (fds[1].revents || !cnt))
+			mhd.run(http->daemon);
+		if (cnt > 0 && fds[0].revents)
+			return 0;
+	}
+}
+
+#else
+
+int metrics_http__load(struct err *err)
+{
+	return err__set(err, ENOSYS,
+			"this build has no HTTP server for the metrics: set listen = off in "
+			"[metrics], and textfile for node_exporter");
+}
+
+int metrics_http__new(int listen_fd, const struct metrics *metrics, struct metrics_http **ret,
+		      struct err *err)
+{
+	return metrics_http__load(err);
+}
+
+void metrics_http__free(struct metrics_http *http)
+{
+}
+
+int metrics_http__wait(struct metrics_http *http, int fd)
+{
+	return 0;
+}
+
+#endif

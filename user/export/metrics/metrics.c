@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "export/metrics/metrics.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "export/metrics/metrics_parts.h"
+
+#define WORDS_MAX 64 /* label sets of a closed list of words */
+
+struct metrics *metrics__new(size_t max_signatures)
+{
+	struct metrics *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->loops.max = METRICS_LOOPS_MAX;
+	m->blocks.max = METRICS_BLOCKS_MAX;
+	m->faults.max = max_signatures;
+	m->kinds.max = m->open.max = m->lost.max = m->limited.max = WORDS_MAX;
+	return m;
+}
+
+void metrics__free(struct metrics *m)
+{
+	if (!m)
+		return;
+	series__free(&m->loops);
+	series__free(&m->blocks);
+	series__free(&m->kinds);
+	series__free(&m->faults);
+	series__free(&m->open);
+	series__free(&m->lost);
+	series__free(&m->limited);
+	free(m);
+}
+
+static double seconds(uint64_t ns)
+{
+	return (double)ns / NS_PER_SEC;
+}
+
+static int add_count(struct series_table *table, const char *id, const struct label *labels,
+		     size_t label_cnt, uint64_t cnt)
+{
+	struct series *series = series__get(table, id, labels, label_cnt);
+
+	if (!series)
+		return -ENOMEM;
+	series->cnt += cnt;
+	return 0;
+}
+
+/* --- blocks */
+
+/* Blocks of one fault and process. */
+struct some_blocks {
+	const char *signature, *function, *process, *unit, *loop, *kind;
+	uint64_t cnt, total_ns;
+};
+
+static int add_blocks(struct metrics *m, const struct some_blocks *some)
+{
+	const struct label of_block[] = { { "unit", some->unit },
+					  { "process", some->process },
+					  { "loop", some->loop },
+					  { "kind", some->kind } };
+	const struct label of_kind = { "kind", some->kind };
+	const struct label of_fault[] = { { "signature", some->signature },
+					  { "function", some->function } };
+	struct series *kind = series__get(&m->kinds, NULL, &of_kind, 1);
+	int res = add_count(&m->blocks, NULL, of_block, 4, some->cnt);
+
+	if (kind)
+		kind->seconds += seconds(some->total_ns);
+	/* One counter for a signature, with the function of its first block. */
+	return add_count(&m->faults, some->signature ?: "", of_fault, 2, some->cnt)
+		       ?: res ?: kind ? 0 : -ENOMEM;
+}
+
+static int take_block(struct metrics *m, const Jankbpf__Block *block)
+{
+	const Jankbpf__Cause *cause = block->cause;
+	const struct some_blocks some = {
+		.signature = cause ? cause->signature : NULL,
+		.function = cause && cause->frame ? cause->frame->function : NULL,
+		.process = block->process,
+		.unit = block->unit,
+		.loop = block->loop,
+		.kind = cause ? cause->kind : NULL,
+		.cnt = 1,
+		.total_ns = block->has_delay_ns ? block->delay_ns : block->duration_ns,
+	};
+
+	return add_blocks(m, &some);
+}
+
+static int take_left_out(struct metrics *m, const Jankbpf__LeftOut *left)
+{
+	const struct some_blocks some = {
+		.signature = left->signature,
+		.function = left->function,
+		.process = left->process,
+		.unit = left->unit,
+		.loop = left->loop,
+		.kind = left->kind,
+		.cnt = left->blocks,
+		.total_ns = left->total_ns,
+	};
+
+	return add_blocks(m, &some);
+}
+
+/* --- intervals */
+
+/*
+ * A bucket of a record is 3.7 % wide, so a count near an edge of ours may be on the wrong side of it by
+ * as much. The value of a sum is the middle of its bucket, which is within 2 %.
+ */
+static void add_buckets(struct metrics_hist *hist, Jankbpf__Bucket *const *buckets, size_t cnt,
+			uint64_t max_ns)
+{
+	uint64_t lower_ns = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		uint64_t ns = buckets[i]->has_upper_ns ? buckets[i]->upper_ns : max_ns ?: lower_ns;
+		double narrow = (double)ns * (1 - 0.037), middle;
+
+		middle = ((double)ns + (narrow > (double)lower_ns ? narrow : (double)lower_ns)) / 2;
+		metrics_hist__add(hist, ns, buckets[i]->count);
+		hist->sum_s += middle / NS_PER_SEC * (double)buckets[i]->count;
+		lower_ns = ns;
+	}
+}
+
+static int take_loop(struct metrics *m, const Jankbpf__Loop *loop)
+{
+	const struct label labels[] = { { "process", loop->process },
+					{ "loop", loop->loop },
+					{ "unit", loop->unit } };
+	const Jankbpf__StartDelays *starts = loop->start_delays;
+	struct series *series = series__get(&m->loops, NULL, labels, 3);
+
+	if (!series)
+		return -ENOMEM;
+	add_buckets(&series->durations, loop->buckets, loop->n_buckets, loop->max_ns);
+	if (starts)
+		add_buckets(&series->delays, starts->buckets, starts->n_buckets, starts->max_ns);
+	return 0;
+}
+
+/* The list is in falling order; loops that have none now go to 0. */
+static int take_open(struct metrics *m, Jankbpf__OpenDispatch *const *open, size_t cnt)
+{
+	for (struct series *series = m->open.list; series; series = series->hh.next)
+		series->seconds = 0;
+	for (size_t i = 0; i < cnt; i++) {
+		const struct label label = { "loop", open[i]->loop };
+		struct series *series = series__get(&m->open, NULL, &label, 1);
+		double so_far = seconds(open[i]->duration_ns + open[i]->start_delay_ns);
+
+		if (!series)
+			return -ENOMEM;
+		if (so_far > series->seconds)
+			series->seconds = so_far;
+	}
+	return 0;
+}
+
+/* All fields are counts, by their reason. */
+static int take_lost(struct metrics *m, const Jankbpf__Lost *lost)
+{
+	const ProtobufCMessageDescriptor *descriptor = lost->base.descriptor;
+	int res = 0;
+
+	for (unsigned i = 0; i < descriptor->n_fields; i++) {
+		const ProtobufCFieldDescriptor *field = &descriptor->fields[i];
+		const char *base = (const char *)lost;
+		const struct label label = { "reason", field->name };
+		uint64_t cnt;
+
+		if (field->type != PROTOBUF_C_TYPE_UINT64 ||
+		    !*(const protobuf_c_boolean *)(base + field->quantifier_offset))
+			continue;
+		memcpy(&cnt, base + field->offset, sizeof(cnt));
+		res = add_count(&m->lost, NULL, &label, 1, cnt) ?: res;
+	}
+	return res;
+}
+
+static int take_limited(struct metrics *m, const Jankbpf__Limited *limited)
+{
+	const struct label signature = { "limit", "signature" }, second = { "limit", "second" };
+
+	return add_count(&m->limited, NULL, &signature, 1, limited->per_signature)
+		       ?: add_count(&m->limited, NULL, &second, 1, limited->per_second);
+}
+
+static int take_interval(struct metrics *m, const Jankbpf__Interval *interval)
+{
+	int res = take_open(m, interval->open, interval->n_open);
+
+	m->interval_cnt++;
+	m->hang_cnt += interval->hangs;
+	for (size_t i = 0; i < interval->n_loops; i++)
+		res = take_loop(m, interval->loops[i]) ?: res;
+	for (size_t i = 0; i < interval->n_left_out; i++)
+		res = take_left_out(m, interval->left_out[i]) ?: res;
+	if (interval->lost)
+		res = take_lost(m, interval->lost) ?: res;
+	if (interval->limited)
+		res = take_limited(m, interval->limited) ?: res;
+	if (interval->cost) {
+		m->own_cpu_ns += interval->cost->user_cpu_ns;
+		m->own_bytes = interval->cost->rss_kb << 10;
+	}
+	m->unwatched_known = interval->has_not_watched_count;
+	m->unwatched_cnt = interval->not_watched_count;
+	return res;
+}
+
+int metrics__record(struct metrics *m, const Jankbpf__Record *record)
+{
+	if (record->type_case == JANKBPF__RECORD__TYPE_BLOCK)
+		return take_block(m, record->block);
+	if (record->type_case == JANKBPF__RECORD__TYPE_INTERVAL)
+		return take_interval(m, record->interval);
+	return 0;
+}

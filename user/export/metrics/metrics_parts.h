@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What metrics.c counts and metrics_text.c writes. */
+#ifndef JANK_EXPORT_METRICS_METRICS_PARTS_H
+#define JANK_EXPORT_METRICS_METRICS_PARTS_H
+
+#include "export/metrics/metrics.h"
+#include "export/metrics/series.h"
+#include <stdint.h>
+
+struct metrics {
+	struct series_table loops;   /* process, loop, unit: durations and delays */
+	struct series_table blocks;  /* unit, process, loop, kind: cnt */
+	struct series_table kinds;   /* kind: seconds */
+	struct series_table faults;  /* signature, function: cnt */
+	struct series_table open;    /* loop: seconds of the longest one, now */
+	struct series_table lost;    /* reason: cnt */
+	struct series_table limited; /* limit: cnt */
+	uint64_t hang_cnt, interval_cnt, own_cpu_ns, own_bytes;
+	bool unwatched_known;
+	uint64_t unwatched_cnt;
+};
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "export/metrics/series.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+
+/* From less than a dispatch of a fast server to a hang. */
+const uint64_t metrics_edges_ns[METRICS_EDGES] = {
+	100 * NS_PER_US,  250 * NS_PER_US,  500 * NS_PER_US, NS_PER_MS,
+	2500 * NS_PER_US, 5 * NS_PER_MS,    10 * NS_PER_MS,  25 * NS_PER_MS,
+	50 * NS_PER_MS,	  100 * NS_PER_MS,  250 * NS_PER_MS, 500 * NS_PER_MS,
+	NS_PER_SEC,	  2500 * NS_PER_MS, 5 * NS_PER_SEC,  10 * NS_PER_SEC,
+};
+
+void metrics_hist__add(struct metrics_hist *hist, uint64_t ns, uint64_t cnt)
+{
+	size_t i = 0;
+
+	while (i < METRICS_EDGES && ns > metrics_edges_ns[i])
+		i++;
+	hist->cnt[i] += cnt;
+}
+
+void label__add_value(struct strbuf *sb, const char *value)
+{
+	char cut[METRICS_LABEL_MAX + 1];
+	struct strbuf clean = STRBUF_INIT;
+	size_t len;
+
+	if (!value)
+		return;
+	len = strnlen(value, METRICS_LABEL_MAX);
+	/* Do not cut inside a UTF-8 sequence. */
+	while (value[len] && len > METRICS_LABEL_MAX - 4 &&
+	       ((unsigned char)value[len] & 0xc0) == 0x80)
+		len--;
+	memcpy(cut, value, len);
+	cut[len] = '\0';
+	text__add_clean(&clean, cut);
+	for (const char *at = strbuf__str(&clean); *at; at++) {
+		if (*at == '"' || *at == '\\')
+			strbuf__addc(sb, '\\');
+		strbuf__addc(sb, *at);
+	}
+	strbuf__free(&clean);
+}
+
+static void add_labels(struct strbuf *sb, const struct label *labels, size_t cnt, const char *all)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		strbuf__addf(sb, "%s%s=\"", i ? "," : "", labels[i].name);
+		label__add_value(sb, all ?: labels[i].value);
+		strbuf__addc(sb, '"');
+	}
+}
+
+static struct series *add(struct series_table *table, const char *id, const char *labels)
+{
+	struct series *ret = calloc(1, sizeof(*ret) + strlen(id) + 1);
+
+	if (!ret)
+		return NULL;
+	strcpy(ret->id, id);
+	ret->labels = strdup(labels);
+	if (!ret->labels) {
+		free(ret);
+		return NULL;
+	}
+	HASH_ADD_STR(table->list, id, ret);
+	return ret;
+}
+
+struct series *series__get(struct series_table *table, const char *id, const struct label *labels,
+			   size_t cnt)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct series *ret = NULL;
+
+	add_labels(&sb, labels, cnt, NULL);
+	HASH_FIND_STR(table->list, id ?: strbuf__str(&sb), ret);
+	if (!ret && HASH_COUNT(table->list) >= table->max) {
+		strbuf__reset(&sb);
+		add_labels(&sb, labels, cnt, "other");
+		id = NULL;
+		HASH_FIND_STR(table->list, strbuf__str(&sb), ret);
+	}
+	if (!ret && !sb.failed)
+		ret = add(table, id ?: strbuf__str(&sb), strbuf__str(&sb));
+	strbuf__free(&sb);
+	return ret;
+}
+
+void series__free(struct series_table *table)
+{
+	struct series *entry, *next;
+
+	HASH_ITER (hh, table->list, entry, next) {
+		HASH_DEL(table->list, entry);
+		free(entry->labels);
+		free(entry);
+	}
+}

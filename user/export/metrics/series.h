@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A bounded table of label sets with their values, for one or more metrics. Label sets beyond the
+ * bound share one, in which each label is "other". One thread at a time.
+ */
+#ifndef JANK_EXPORT_METRICS_SERIES_H
+#define JANK_EXPORT_METRICS_SERIES_H
+
+#include "base/hash.h"
+#include "base/strbuf.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#define METRICS_EDGES	  16  /* of a histogram, without +Inf */
+#define METRICS_LABEL_MAX 128 /* bytes of a value, before it is escaped */
+
+/* In ns, ascending. */
+extern const uint64_t metrics_edges_ns[METRICS_EDGES];
+
+struct metrics_hist {
+	uint64_t
+		cnt[METRICS_EDGES + 1]; /* by bucket, not summed up; the last is beyond all edges */
+	double sum_s;
+};
+
+struct series {
+	UT_hash_handle hh;
+	char *labels; /* name="value",… as it is written */
+	uint64_t cnt;
+	double seconds;
+	struct metrics_hist durations, delays;
+	char id[];
+};
+
+/* A label and its value; NULL: unknown, written as "". */
+struct label {
+	const char *name, *value;
+};
+
+struct series_table {
+	size_t max; /* without the one of the others */
+	struct series *list;
+};
+
+/*
+ * The entry of an id (NULL: the labels are the id), made when it is new. NULL: out of memory.
+ */
+struct series *series__get(struct series_table *table, const char *id, const struct label *labels,
+			   size_t cnt);
+void series__free(struct series_table *table);
+
+/* Adds cnt values of about ns each. */
+void metrics_hist__add(struct metrics_hist *hist, uint64_t ns, uint64_t cnt);
+
+/* Adds a value of a label: valid UTF-8, bounded, without control bytes, escaped. NULL: nothing. */
+void label__add_value(struct strbuf *sb, const char *value);
+
+#endif
