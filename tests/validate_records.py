@@ -61,6 +61,9 @@ def stacks(record):
 
 def rules(record):
     """Rules that a schema cannot express."""
+    if record["type"] == "interval" and not all(
+            record[key] == sum(loop[key] for loop in record["loops"]) for key in ("dispatches", "blocks")):
+        yield "an interval is not the sum of its loops"
     if record["type"] in ("summary", "interval"):
         return
     if account(record) != record["duration_ns"]:
