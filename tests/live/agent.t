@@ -297,7 +297,7 @@ def test_live_patterns(group):
     ok(bad.wait_for(lambda: len(agent.records("block")) > at + 20), "without the limit each block is a record")
     agent.tracer.stop(signal.SIGTERM)
     functions = {b["cause"]["frame"]["function"] for b in agent.records("block")[at + 10:] if "frame" in b["cause"]}
-    ok(functions == {"do_sleep"}, "the new pattern applies", functions)
+    ok("do_sleep" in functions and "handle_busy" not in functions, "the new pattern applies", functions)
     ignored = {entry["pattern"]: entry["records"] for entry in agent.records("summary")[-1]["ignored"]}
     ok(ignored.get("do_sleep", 0) > 0 and ignored.get("handle_busy", 0) > 0, "both patterns are in the summary", ignored)
 
