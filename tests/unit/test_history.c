@@ -150,6 +150,7 @@ static void test_copy(void)
 
 	cnt = copy(&b, 1, 0, 1000, &got);
 	is_uint(cnt, 0, "a CPU without an entry");
+	ok(!history_buffers__has(&b, 1), "is offline");
 	free(got);
 	fill(&b, 0, 10);
 	fill(&b, 1, 20);

@@ -15,6 +15,7 @@
 #include "deliver/message.h"
 #include "deliver/metrics_http.h"
 
+#define BYTES_KEPT (4u << 20) /* of a record; a history has more */
 #define DEATHS_MAX 5 /* in a row, without an answer */
 
 struct deliver {
@@ -289,6 +290,8 @@ int deliver__record(struct deliver *d, const Jankbpf__Record *record, int *resul
 		if (res)
 			return res;
 	}
+	if (d->bytes.len > BYTES_KEPT)
+		strbuf__free(&d->bytes);
 	d->death_cnt = 0;
 	for (unsigned i = 0; i < d->greeting.sink_cnt; i++)
 		results[i] = answer.results[i];

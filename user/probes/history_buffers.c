@@ -156,6 +156,11 @@ static uint64_t switch_before(const struct view *view, uint64_t t_ns)
 	return nr;
 }
 
+bool history_buffers__has(const struct history_buffers *buffers, uint32_t cpu)
+{
+	return head_cnt(buffers, cpu);
+}
+
 uint64_t history_buffers__reach(const struct history_buffers *buffers, uint64_t now_ns)
 {
 	uint64_t ret = UINT64_MAX;

@@ -39,6 +39,9 @@ void history_buffers__close(struct history_buffers *buffers);
 /* Switches this thread to each CPU for a moment, so that what runs there is known from now on. */
 void history_buffers__begin(const struct history_buffers *buffers);
 
+/* False: the CPU has switched to no thread since the start: it is offline. */
+bool history_buffers__has(const struct history_buffers *buffers, uint32_t cpu);
+
 /*
  * How far back the buffers reach, in ns before now: the least of the CPUs whose buffer was
  * overwritten. UINT64_MAX: none was.

@@ -172,9 +172,12 @@ static int copy(const struct histories *h, const struct history_window *window, 
 	if (!ret->cpus)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < buffers->size.cpu_cnt; i++) {
-		struct history_cpu *cpu = &ret->cpus[ret->cpu_cnt++];
+		struct history_cpu *cpu = &ret->cpus[ret->cpu_cnt];
 		int res;
 
+		if (!history_buffers__has(buffers, i))
+			continue;
+		ret->cpu_cnt++;
 		cpu->cpu = i;
 		res = history_buffers__copy(buffers, i, window->begin_ns, window->end_ns,
 					    &cpu->entries, &cpu->cnt);
