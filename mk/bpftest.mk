@@ -21,7 +21,7 @@ $(BPFTEST_SKEL): $(OUT)/bpftest.bpf.o
 # Without ASan: a system call's argument must be at an address that ASan uses for its shadow. Static
 # ones run in virtual machines.
 $(VARIANT)/tests/bpf/test_logic_%: tests/bpf/test_logic_%.c tests/bpf/logic.h tests/bpf/logic_run.h tests/tap.h \
-		user/intake/records.c user/base/err.c user/model/display_frames.c $(BPFTEST_SKEL)
+		user/intake/records.c user/base/err.c user/model/display_frames.c user/probes/history_buffers.c $(BPFTEST_SKEL)
 	@mkdir -p $(@D)
 	$(call msg,TEST,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fsanitize=%,$(ALL_CFLAGS)) \

@@ -4,6 +4,7 @@
  * task, with its real task storage, ring and maps.
  */
 #include "tests/bpf/logic.h"
+#include "bpf/history.bpf.h"
 #include "bpf/looper.bpf.h"
 #include "bpf/sched.bpf.h"
 #include "bpf/vblank.bpf.h"
@@ -209,6 +210,14 @@ SEC("syscall")
 int logic_vblank(struct logic_step *ctx)
 {
 	vblank__record(ctx->fd, ctx->arg, ctx->now_ns);
+	return 0;
+}
+
+/* A tick in this thread at now_ns, at the address arg; with a dispatch if ret is not 0. */
+SEC("syscall")
+int logic_tick(struct logic_step *ctx)
+{
+	history__tick(bpf_get_current_task_btf(), ctx->ret, ctx->arg, ctx->now_ns);
 	return 0;
 }
 

@@ -101,6 +101,12 @@ static inline bool logic__try_load(const struct jank_conf *conf)
 		return false;
 	logic__choose();
 	*(struct jank_conf *)&logic.skel->rodata->jank_conf = *conf;
+	if (conf->history_cnt) {
+		int cpus = libbpf_num_possible_cpus();
+
+		bpf_map__set_max_entries(logic.skel->maps.jank_history, conf->history_cnt * cpus);
+		bpf_map__set_max_entries(logic.skel->maps.jank_hist_heads, cpus);
+	}
 	/* These programs may sleep, so they cannot use such a map; none gets that far. */
 	bpf_map__set_type(logic.skel->maps.jank_cgroups, BPF_MAP_TYPE_ARRAY);
 	if (bpftest__load(logic.skel))
