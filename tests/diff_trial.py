@@ -35,7 +35,12 @@ class Node:
 
     def stall(self, ms):
         connection = http.client.HTTPConnection("127.0.0.1", NODE_PORT)
-        connection.request("GET", f"/{ms}")
+        while True:
+            try:
+                connection.request("GET", f"/{ms}")
+                break
+            except ConnectionRefusedError:  # it has not started yet
+                time.sleep(0.1)
         connection.getresponse().read()
         connection.close()
 

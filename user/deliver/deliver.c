@@ -16,7 +16,7 @@
 #include "deliver/metrics_http.h"
 
 #define BYTES_KEPT (4u << 20) /* of a record; a history has more */
-#define DEATHS_MAX 5 /* in a row, without an answer */
+#define DEATHS_MAX 5	      /* in a row, without an answer */
 
 struct deliver {
 	struct strbuf setup;
