@@ -8,7 +8,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "deliver/sinks.h"
@@ -21,22 +20,10 @@
 #include "model/concern.h"
 #include "model/stack.h"
 #include "session/histories.h"
+#include "session/reported.h"
 #include "verdict/blame.h"
 
 #define IGNORED_MAX 64 /* patterns: --ignore takes half as many */
-#define REPORTED_MAX                                                                               \
-	4096 /* loops; blocks of further loops are counted together, as in the summary */
-
-/* Number of reported blocks of a process, for one kind of loop. */
-struct reported {
-	struct reported_key {
-		uint32_t pid, loop;
-	} key;
-	uint64_t cnt;
-	uint64_t told_cnt; /* of them, in intervals */
-	UT_hash_handle hh;
-};
-
 struct output {
 	struct namer namer;
 	struct answers_writer *answers; /* NULL: no journal */
@@ -51,8 +38,7 @@ struct output {
 	uint64_t restart_cnt; /* of the process, as counted in losses */
 	const struct name_client *names;
 	uint64_t name_restart_cnt; /* the same of that process */
-	struct reported *reported;
-	uint64_t block_cnt, hang_cnt;
+	struct reported reported;
 	struct faults *faults;
 	struct limits *limits; /* NULL: the command has none */
 	enum fault_order order;
@@ -123,16 +109,6 @@ int output__new(const struct output_opts *opts, struct output **ret, struct err 
 	return 0;
 }
 
-static void free_reported(struct output *out)
-{
-	struct reported *entry, *next;
-
-	HASH_ITER (hh, out->reported, entry, next) {
-		HASH_DEL(out->reported, entry);
-		free(entry);
-	}
-}
-
 static void free_ignored(struct output *out)
 {
 	for (size_t i = 0; out->ignored && i < out->options->ignore_cnt + out->gone_cnt; i++)
@@ -186,7 +162,7 @@ void output__free(struct output *out)
 	faults__free(out->faults);
 	limits__free(out->limits);
 	answers_writer__free(out->answers);
-	free_reported(out);
+	reported__free(&out->reported);
 	free_ignored(out);
 	live_options__release(out->live);
 	free(out);
@@ -399,57 +375,6 @@ static int check(struct output *out, unsigned i, int res)
 	return 0;
 }
 
-static struct reported *find_reported(const struct output *out, uint32_t pid, uint32_t loop)
-{
-	const struct reported_key key = { pid, loop };
-	struct reported *entry;
-
-	HASH_FIND(hh, out->reported, &key, sizeof(key), entry);
-	return entry;
-}
-
-static void count_reported(struct output *out, const struct block *block)
-{
-	struct reported *entry = find_reported(out, block->pid, block->loop);
-
-	if (block->type == BLOCK_HANG) {
-		out->hang_cnt++;
-		return;
-	}
-	out->block_cnt++;
-	if (!entry && HASH_COUNT(out->reported) < REPORTED_MAX) {
-		entry = calloc(1, sizeof(*entry));
-		if (entry) {
-			entry->key = (struct reported_key){ block->pid, block->loop };
-			HASH_ADD(hh, out->reported, key, sizeof(entry->key), entry);
-		}
-		count(out, LOSS_NO_MEMORY, !entry);
-	}
-	if (entry)
-		entry->cnt++;
-}
-
-/* Blocks of loops without an entry of their own count for the first entry of pid 0. */
-static void set_counts(const struct output *out, struct summary *summary)
-{
-	struct loop_hist *others = NULL;
-	uint64_t cnt = 0;
-
-	for (size_t i = 0; i < summary->loop_cnt; i++) {
-		struct loop_hist *loop = &summary->loops[i];
-		const struct reported *entry = find_reported(out, loop->pid, loop->loop);
-
-		loop->block_cnt = entry ? entry->cnt : 0;
-		cnt += loop->block_cnt;
-		if (!loop->pid && !others)
-			others = loop;
-	}
-	if (others)
-		others->block_cnt += out->block_cnt - cnt;
-	summary->block_cnt = out->block_cnt;
-	summary->hang_cnt = out->hang_cnt;
-}
-
 /* Waits for the commands: the summary counts them. */
 static void set_reactions(struct output *out, struct summary *summary)
 {
@@ -522,7 +447,7 @@ void output__enrich(struct output *out, struct block *block)
 
 uint64_t output__block_cnt(const struct output *out)
 {
-	return out->block_cnt;
+	return out->reported.block_cnt;
 }
 
 /* Of the fault that --sig asks for. */
@@ -552,7 +477,7 @@ int output__block(struct output *out, struct block *block)
 	if (!is_asked_for(out, block) ||
 	    ignored__takes(out->ignored, out->options->ignore_cnt, block))
 		return 0;
-	count_reported(out, block);
+	count(out, LOSS_NO_MEMORY, reported__add(&out->reported, block));
 	count(out, LOSS_NO_MEMORY,
 	      block__add_loss(block, LOSS_NO_MEMORY, alloc__own_cnt() - failed));
 	record = record_of(out, block);
@@ -585,45 +510,12 @@ void output__on_exit(struct output *out, uint32_t pid)
 		answers_writer__on_exit(out->answers, pid);
 }
 
-/* A loop with a block, but without a new dispatch: the block was reported later. */
-static struct loop_hist *add_loop(struct interval *interval, const struct reported_key *key)
-{
-	struct loop_hist *loops =
-		reallocarray(interval->loops, interval->loop_cnt + 1, sizeof(*loops));
-
-	if (!loops)
-		return NULL;
-	interval->loops = loops;
-	loops += interval->loop_cnt++;
-	*loops = (struct loop_hist){ .pid = key->pid, .loop = key->loop };
-	return loops;
-}
-
-static struct loop_hist *find_loop(struct interval *interval, const struct reported_key *key)
-{
-	for (size_t i = 0; i < interval->loop_cnt; i++)
-		if (interval->loops[i].pid == key->pid && interval->loops[i].loop == key->loop)
-			return &interval->loops[i];
-	return add_loop(interval, key);
-}
-
 int output__interval(struct output *out, struct interval *interval)
 {
-	struct reported *entry, *next;
 	const Jankbpf__Record *record;
 	int res;
 
-	HASH_ITER (hh, out->reported, entry, next) {
-		struct loop_hist *loop;
-
-		if (entry->cnt == entry->told_cnt)
-			continue;
-		loop = find_loop(interval, &entry->key);
-		count(out, LOSS_NO_MEMORY, !loop);
-		if (loop)
-			loop->block_cnt = entry->cnt - entry->told_cnt;
-		entry->told_cnt = entry->cnt;
-	}
+	count(out, LOSS_NO_MEMORY, reported__set_interval(&out->reported, interval));
 	record = record__of_interval(out->builder, interval);
 	if (record && out->limits)
 		count(out, LOSS_NO_MEMORY, record__limit_interval(out->builder, out->limits));
@@ -650,7 +542,7 @@ int output__summary(struct output *out, struct summary *summary)
 {
 	const Jankbpf__Record *record;
 
-	set_counts(out, summary);
+	reported__set_summary(&out->reported, summary);
 	set_reactions(out, summary);
 	summary->ignored = out->ignored;
 	summary->ignored_cnt = out->options->ignore_cnt + out->gone_cnt;

@@ -106,6 +106,13 @@ char *record__str(struct record *r, const char *text);
 /* Sets the uint64 field of that name: for states and losses, which have tables of names. */
 void record__set_named(ProtobufCMessage *message, const char *name, uint64_t value);
 
+/* --- record.c: for record_counts.c. The first three are parts of a message. */
+Jankbpf__Record *record__new_message(struct record *r); /* without its type */
+Jankbpf__Lost *record__lost(struct record *r, const struct block_loss *lost, size_t cnt);
+Jankbpf__Host *record__host(struct record *r, const struct host_info *host);
+/* Redacts the record, whose type is set. */
+void record__finish(struct record *r, Jankbpf__Record *record);
+
 /* --- record_words.c: words and values of fields */
 
 /* Number of frames to show: the symbolizer's, or one for each raw address. */

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "session/reported.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define LOOPS_MAX 4096 /* blocks of further loops are counted together, as in the summary */
+
+void reported__free(struct reported *reported)
+{
+	struct reported_loop *loop, *next;
+
+	HASH_ITER (hh, reported->loops, loop, next) {
+		HASH_DEL(reported->loops, loop);
+		free(loop);
+	}
+}
+
+static struct reported_loop *find(const struct reported *reported, uint32_t pid, uint32_t loop)
+{
+	const struct reported_key key = { pid, loop };
+	struct reported_loop *ret;
+
+	HASH_FIND(hh, reported->loops, &key, sizeof(key), ret);
+	return ret;
+}
+
+static struct reported_loop *add_loop(struct reported *reported, uint32_t pid, uint32_t loop)
+{
+	struct reported_loop *ret = calloc(1, sizeof(*ret));
+
+	if (!ret)
+		return NULL;
+	ret->key = (struct reported_key){ pid, loop };
+	HASH_ADD(hh, reported->loops, key, sizeof(ret->key), ret);
+	return ret;
+}
+
+int reported__add(struct reported *reported, const struct block *block)
+{
+	struct reported_loop *loop = find(reported, block->pid, block->loop);
+	int res = 0;
+
+	if (block->type == BLOCK_HANG) {
+		reported->hang_cnt++;
+		return 0;
+	}
+	reported->block_cnt++;
+	if (!loop && HASH_COUNT(reported->loops) < LOOPS_MAX) {
+		loop = add_loop(reported, block->pid, block->loop);
+		res = loop ? 0 : -ENOMEM;
+	}
+	(loop ?: &reported->others)->cnt++;
+	return res;
+}
+
+/* Blocks of loops without an entry of their own count for the first entry of pid 0. */
+void reported__set_summary(const struct reported *reported, struct summary *summary)
+{
+	struct loop_hist *others = NULL;
+	uint64_t cnt = 0;
+
+	for (size_t i = 0; i < summary->loop_cnt; i++) {
+		struct loop_hist *loop = &summary->loops[i];
+		const struct reported_loop *found = find(reported, loop->pid, loop->loop);
+
+		loop->block_cnt = found ? found->cnt : 0;
+		cnt += loop->block_cnt;
+		if (!loop->pid && !others)
+			others = loop;
+	}
+	if (others)
+		others->block_cnt += reported->block_cnt - cnt;
+	summary->block_cnt = reported->block_cnt;
+	summary->hang_cnt = reported->hang_cnt;
+}
+
+/* --- intervals */
+
+/* A loop with a block, but without a new dispatch: the block was reported later. */
+static struct loop_hist *append(struct interval *interval, const struct reported_key *key)
+{
+	struct loop_hist *loops =
+		reallocarray(interval->loops, interval->loop_cnt + 1, sizeof(*loops));
+
+	if (!loops)
+		return NULL;
+	interval->loops = loops;
+	loops += interval->loop_cnt++;
+	*loops = (struct loop_hist){ .pid = key->pid, .loop = key->loop };
+	return loops;
+}
+
+static struct loop_hist *find_in(struct interval *interval, const struct reported_key *key)
+{
+	for (size_t i = 0; i < interval->loop_cnt; i++)
+		if (interval->loops[i].pid == key->pid && interval->loops[i].loop == key->loop)
+			return &interval->loops[i];
+	return append(interval, key);
+}
+
+static int tell(struct reported_loop *loop, struct interval *interval)
+{
+	struct loop_hist *to;
+
+	if (loop->cnt == loop->told_cnt)
+		return 0;
+	to = find_in(interval, &loop->key);
+	if (!to)
+		return -ENOMEM;
+	to->block_cnt += loop->cnt - loop->told_cnt;
+	loop->told_cnt = loop->cnt;
+	return 0;
+}
+
+int reported__set_interval(struct reported *reported, struct interval *interval)
+{
+	struct reported_loop *loop, *next;
+	int res = tell(&reported->others, interval);
+
+	HASH_ITER (hh, reported->loops, loop, next)
+		res = res ?: tell(loop, interval);
+	return res;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Counts of the reported blocks by process and kind of loop, for the summary and for intervals.
+ * Used on the sink thread, and by a replay.
+ */
+#ifndef JANK_SESSION_REPORTED_H
+#define JANK_SESSION_REPORTED_H
+
+#include "base/hash.h"
+#include "model/block.h"
+#include <stdint.h>
+
+/* Number of reported blocks of a process, for one kind of loop. */
+struct reported_loop {
+	struct reported_key {
+		uint32_t pid, loop;
+	} key;
+	uint64_t cnt;
+	uint64_t told_cnt; /* of them, in intervals */
+	UT_hash_handle hh;
+};
+
+/* All zero: empty. */
+struct reported {
+	struct reported_loop *loops;
+	struct reported_loop others; /* of further loops: pid 0 */
+	uint64_t block_cnt, hang_cnt;
+};
+
+void reported__free(struct reported *reported); /* frees what it points to */
+
+/* Counts a block or hang. 0 or -ENOMEM: its loop is among the others. */
+int reported__add(struct reported *reported, const struct block *block);
+
+/* Sets the counts of blocks and hangs, and those of its loops. */
+void reported__set_summary(const struct reported *reported, struct summary *summary);
+
+/* Sets the counts of the loops to what is new since the last interval. 0 or -ENOMEM. */
+int reported__set_interval(struct reported *reported, struct interval *interval);
+
+#endif
