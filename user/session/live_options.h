@@ -4,6 +4,7 @@
 #define JANK_SESSION_LIVE_OPTIONS_H
 
 #include "options/options.h"
+#include <stdlib.h>
 
 struct live_options {
 	_Atomic unsigned holders;
@@ -11,6 +12,12 @@ struct live_options {
 };
 
 /* Frees the options with their last holder. Accepts NULL. Any thread. */
-void live_options__release(struct live_options *live);
+static inline void live_options__release(struct live_options *live)
+{
+	if (!live || --live->holders)
+		return;
+	options__free(&live->opts);
+	free(live);
+}
 
 #endif

@@ -14,14 +14,6 @@
 #include "options/config.h"
 #include "session/session_parts.h"
 
-void live_options__release(struct live_options *live)
-{
-	if (!live || --live->holders)
-		return;
-	options__free(&live->opts);
-	free(live);
-}
-
 /* The options in use, as far as they can change. */
 static const struct options *options_in_use(const struct session *s)
 {
