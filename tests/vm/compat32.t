@@ -103,7 +103,7 @@ def check_names(tap, what, blocks):
     slept = {main_syscall(b) for b in blocks if (b["cause"] or {}).get("kind") == "sleep"}
     tap.check(slept and slept <= SLEEPS, f"{what}: system calls have the names of their own numbers", slept)
     busy = {frame_of(b) for b in blocks if (b["cause"] or {}).get("kind") == "cpu"}
-    tap.check("handle_busy" in busy, f"{what}: functions have names", busy)
+    tap.measured("handle_busy" in busy, f"{what}: functions have names", busy)
 
 
 def check(tap, kernel, folder, ended=True):
