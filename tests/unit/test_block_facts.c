@@ -175,6 +175,7 @@ static void test_live(void)
 	   "the first CPU has a node if the kernel has nodes");
 	child__end(child);
 	free(tasks[0].cgroup);
+	free(block.network);
 }
 
 int main(void)
