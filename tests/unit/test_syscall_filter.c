@@ -52,7 +52,8 @@ static int start_tracer(void)
 
 static int filter_screen(void)
 {
-	const struct syscall_list *const lists[] = { &syscalls_base, &deliver_screen_calls, NULL };
+	const struct syscall_list *const lists[] = { &syscalls_base, &deliver_calls,
+						     &deliver_screen_calls, NULL };
 
 	return syscall_filter__install(lists);
 }

@@ -39,8 +39,7 @@ static int limit_files(unsigned max)
 
 int confine__limit(const struct confine_limits *limits)
 {
-	const struct syscall_list *const lists[] = { &syscalls_base, limits->calls,
-						     limits->code ? &syscalls_file_code : NULL,
+	const struct syscall_list *const lists[] = { &syscalls_base, limits->calls, limits->more,
 						     NULL };
 	int res;
 

@@ -20,9 +20,8 @@ int confine__drop_capabilities(void);
 struct confine_limits {
 	unsigned file_max; /* descriptors */
 	int orphan_signal; /* sent to the process when the thread that started it ends */
-	/* Allowed besides syscalls_base; code: also syscalls_file_code. */
-	const struct syscall_list *calls;
-	bool code;
+	/* Allowed besides syscalls_base. more: NULL for none. */
+	const struct syscall_list *calls, *more;
 };
 
 /*

@@ -10,61 +10,55 @@
 #define TCGETS_2 0x802c542a /* TCGETS2, by which glibc 2.42 knows a terminal */
 
 /* ioctl: what isatty and the width of a terminal need; no TIOCSTI, which types into it. */
-#define SINK_RULES                                                                                 \
-	{ "ioctl", { { 1, INT, TCGETS } } }, { "ioctl", { { 1, INT, TCGETS_2 } } },                \
-	{                                                                                          \
-		"ioctl",                                                                           \
-		{                                                                                  \
-			{                                                                          \
-				1, INT, TIOCGWINSZ                                                 \
-			}                                                                          \
-		}                                                                                  \
-	}
-static const struct syscall_rule sink_rules[] = { SINK_RULES, {} };
+static const struct syscall_rule sink_rules[] = { { "ioctl", { { 1, INT, TCGETS } } },
+						  { "ioctl", { { 1, INT, TCGETS_2 } } },
+						  { "ioctl", { { 1, INT, TIOCGWINSZ } } },
+						  {} };
 
-#define SINK_CALLS                                                                                                        \
-	/* the socket to the tracer */                                                                                    \
-	"recvfrom sendmsg" /* DIR and its files; the time zone's file */                                                  \
-	" openat close fstat newfstatat statx pread64 read lseek ftruncate flock fsync utimensat"                         \
-	" renameat renameat2 linkat unlinkat mkdirat readlinkat getdents64 fchmod fchmodat fcntl" /* stdout and stderr */ \
-	" write writev poll ppoll" /* the process itself */                                                               \
-	" getpid geteuid getuid alarm setitimer"
-
-const struct syscall_list deliver_calls = { SINK_CALLS, sink_rules };
+const struct syscall_list deliver_calls = {
+	/* the socket to the tracer */
+	"recvfrom sendmsg"
+	/* DIR and its files; the time zone's file */
+	" openat close fstat newfstatat statx pread64 read lseek ftruncate flock fsync utimensat"
+	" renameat renameat2 linkat unlinkat mkdirat readlinkat getdents64 fchmod fchmodat fcntl"
+	/* stdout and stderr */
+	" write writev poll ppoll"
+	/* the process itself */
+	" getpid geteuid getuid alarm setitimer",
+	sink_rules,
+};
 
 /* ioctl: the terminal's modes. */
-static const struct syscall_rule screen_rules[] = { SINK_RULES,
-						    { "ioctl", { { 1, INT, TCSETS } } },
+static const struct syscall_rule screen_rules[] = { { "ioctl", { { 1, INT, TCSETS } } },
 						    { "ioctl", { { 1, INT, TCSETSW } } },
 						    { "ioctl", { { 1, INT, TCSETSF } } },
 						    {} };
 
 /* ncurses: descriptions of terminals, the locale, the signal of a new size. */
 const struct syscall_list deliver_screen_calls = {
-	SINK_CALLS " access faccessat faccessat2 stat readlink dup rt_sigaction rt_sigprocmask"
-		   " select pselect6 getegid getgid nanosleep clock_nanosleep",
+	"access faccessat faccessat2 stat readlink dup rt_sigaction rt_sigprocmask"
+	" select pselect6 getegid getgid nanosleep clock_nanosleep",
 	screen_rules,
 };
 
 /* A connection is accepted, never made. */
-const struct syscall_list deliver_http_calls = {
-	SINK_CALLS
-	" accept accept4 sendto recvmsg shutdown setsockopt getsockopt getsockname getpeername"
+static const struct syscall_list http_calls = {
+	"accept accept4 sendto recvmsg shutdown setsockopt getsockopt getsockname getpeername"
 	" epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd2",
-	sink_rules,
+	NULL,
 };
 
-const struct syscall_list *deliver__calls(enum deliver_kind kind)
+const struct syscall_list *deliver__more_calls(enum deliver_kind kind)
 {
 	switch (kind) {
 	case DELIVER_SCREEN:
 		return &deliver_screen_calls;
 	case DELIVER_HTTP:
-		return &deliver_http_calls;
+		return &http_calls;
 	case DELIVER_PLAIN:
 		break;
 	}
-	return &deliver_calls;
+	return NULL;
 }
 
 #define NAMESPACES                                                                                 \

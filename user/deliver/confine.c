@@ -62,15 +62,16 @@ static int confine(const struct confine_limits *limits, const char *task, struct
 
 int confine__deliver(enum deliver_kind kind, struct err *err)
 {
-	const struct confine_limits limits = { DELIVER_FILE_MAX, CONFINE_ORPHANED,
-					       deliver__calls(kind), false };
+	const struct confine_limits limits = { DELIVER_FILE_MAX, CONFINE_ORPHANED, &deliver_calls,
+					       deliver__more_calls(kind) };
 
 	return confine(&limits, "write records", err);
 }
 
 int confine__downloader(struct err *err)
 {
-	const struct confine_limits limits = { FETCH_FILE_MAX, SIGKILL, &fetch_calls, true };
+	const struct confine_limits limits = { FETCH_FILE_MAX, SIGKILL, &fetch_calls,
+					       &syscalls_file_code };
 
 	return confine(&limits, "download debug files", err);
 }

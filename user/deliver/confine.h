@@ -28,13 +28,11 @@ int confine__react(struct err *err);
 
 /* The sinks: once the process has given up its privileges. */
 extern const struct syscall_list deliver_calls;
-/* The same with a screen. */
+/* Besides these, those of a screen. */
 extern const struct syscall_list deliver_screen_calls;
-/* The same with connections to a socket that it got. */
-extern const struct syscall_list deliver_http_calls;
 
-/* That of the kind. */
-const struct syscall_list *deliver__calls(enum deliver_kind kind);
+/* Besides deliver_calls, those of the kind: of a screen, or of connections; NULL: none. */
+const struct syscall_list *deliver__more_calls(enum deliver_kind kind);
 
 /* libdebuginfod and libcurl, which load code. */
 extern const struct syscall_list fetch_calls;

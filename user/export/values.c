@@ -71,6 +71,24 @@ uint64_t value__real_ns(const Jankbpf__Block *block, uint64_t mono_ns)
 	return mono_ns - block->start_ns + start_ns;
 }
 
+uint64_t value__upper_ns(const Jankbpf__Bucket *bucket, uint64_t max_ns)
+{
+	return bucket->has_upper_ns ? bucket->upper_ns : max_ns;
+}
+
+/* The upper end of the highest bucket is up to 4 % longer than the longest in it. */
+void value__add_buckets(struct durations *durations, Jankbpf__Bucket *const *buckets, size_t cnt,
+			uint64_t max_ns)
+{
+	uint64_t before_ns = durations->max_ns;
+
+	for (size_t i = 0; i < cnt; i++)
+		durations__add_many(durations, value__upper_ns(buckets[i], max_ns),
+				    buckets[i]->count);
+	if (max_ns)
+		durations->max_ns = before_ns > max_ns ? before_ns : max_ns;
+}
+
 void value__add_end(struct strbuf *sb, const Jankbpf__Interval *interval)
 {
 	uint64_t real_ns;

@@ -8,6 +8,7 @@
 
 #include "base/strbuf.h"
 #include "bpf/jank_abi.h"
+#include "model/durations.h"
 #include "schema/blockinfo.pb-c.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,6 +30,13 @@ uint64_t value__due(const Jankbpf__Block *block);
 
 /* Wall time of a CLOCK_MONOTONIC time of the block, in ns; mono_ns if its `start` is invalid. */
 uint64_t value__real_ns(const Jankbpf__Block *block, uint64_t mono_ns);
+
+/* The longest duration of a bucket; max_ns if it has no upper end. */
+uint64_t value__upper_ns(const Jankbpf__Bucket *bucket, uint64_t max_ns);
+
+/* Adds the durations of a record's histogram, of which max_ns is the longest. */
+void value__add_buckets(struct durations *durations, Jankbpf__Bucket *const *buckets, size_t cnt,
+			uint64_t max_ns);
 
 /* Adds the local time of the interval's end, "10:20:30"; "?" if its start is not valid. */
 void value__add_end(struct strbuf *sb, const Jankbpf__Interval *interval);

@@ -47,7 +47,7 @@ static int limit_memory(void)
 
 int name_server__confine(void)
 {
-	const struct confine_limits limits = { FILE_MAX, SIGKILL, &name_calls, false };
+	const struct confine_limits limits = { FILE_MAX, SIGKILL, &name_calls, NULL };
 	int res = confine__drop_bounding_set();
 
 	if (!res)

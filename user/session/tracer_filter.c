@@ -59,13 +59,10 @@ static const struct syscall_list run_calls = { "", run_rules };
 static int install(const struct syscall_list *bpf_calls, enum deliver_kind kind)
 {
 	const struct syscall_list *const lists[] = {
-		&syscalls_base,
-		&syscalls_file_code,
-		deliver__calls(kind),
-		&deliver_start_calls,
-		&name_calls,
-		&tracer_calls,
-		bpf_calls,
+		&syscalls_base, &syscalls_file_code,
+		&deliver_calls, &deliver_start_calls,
+		&name_calls,	&tracer_calls,
+		bpf_calls,	deliver__more_calls(kind), /* may be NULL: the end */
 		NULL,
 	};
 

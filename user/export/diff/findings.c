@@ -48,13 +48,6 @@ static uint64_t count_in(const uint64_t *ends_ns, uint64_t cnt, uint64_t begin_n
 	return ret;
 }
 
-static int by_time(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* Sums the squares of the differences to the mean rate, each over its expectation. */
 static void add_dispersion(const struct diff_side *side, uint64_t *ends_ns, uint64_t cnt,
 			   double *sum, double *freedom)
@@ -63,7 +56,7 @@ static void add_dispersion(const struct diff_side *side, uint64_t *ends_ns, uint
 
 	if (side->interval_cnt < 2 || rate <= 0)
 		return;
-	qsort(ends_ns, cnt, sizeof(*ends_ns), by_time);
+	sort_values(ends_ns, cnt);
 	for (size_t i = 0; i < side->interval_cnt; i++) {
 		const struct diff_interval *interval = &side->intervals[i];
 		double expected = rate * (double)interval->cnt;

@@ -107,16 +107,6 @@ static int get_fault(struct diff *diff, struct diff_loop *loop, const char *sign
 
 /* --- dispatches */
 
-static void add_bucket_list(struct durations *d, const Jankbpf__Loop *from)
-{
-	for (size_t i = 0; i < from->n_buckets; i++) {
-		const Jankbpf__Bucket *bucket = from->buckets[i];
-
-		durations__add_many(d, bucket->has_upper_ns ? bucket->upper_ns : from->max_ns,
-				    bucket->count);
-	}
-}
-
 static int add_interval(struct diff_side *side, const Jankbpf__Loop *from, uint64_t begin_ns,
 			uint64_t end_ns)
 {
@@ -139,7 +129,7 @@ static int add_interval(struct diff_side *side, const Jankbpf__Loop *from, uint6
 	for (size_t i = 0; i < from->n_buckets; i++) {
 		const Jankbpf__Bucket *bucket = from->buckets[i];
 
-		interval->buckets[i].ns = bucket->has_upper_ns ? bucket->upper_ns : from->max_ns;
+		interval->buckets[i].ns = value__upper_ns(bucket, from->max_ns);
 		interval->buckets[i].cnt = bucket->count;
 	}
 	interval->bucket_cnt = (uint32_t)from->n_buckets;
@@ -159,7 +149,7 @@ static int add_loop(struct diff *diff, unsigned nr, const Jankbpf__Loop *from, u
 	side = &loop->sides[nr];
 	side->dispatch_cnt += from->dispatches;
 	diff->inputs[nr].dispatch_cnt += from->dispatches;
-	add_bucket_list(&side->durations, from);
+	value__add_buckets(&side->durations, from->buckets, from->n_buckets, from->max_ns);
 	return begin_ns ? add_interval(side, from, begin_ns, end_ns) : 0;
 }
 

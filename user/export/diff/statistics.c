@@ -98,6 +98,12 @@ static int by_size(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+void sort_values(uint64_t *list, size_t cnt)
+{
+	if (cnt)
+		qsort(list, cnt, sizeof(*list), by_size);
+}
+
 /* How many at the start of a sorted list equal value. */
 static size_t count_same(const uint64_t *list, size_t cnt, uint64_t value)
 {
@@ -115,8 +121,8 @@ double rank_sum(uint64_t *a, size_t a_cnt, uint64_t *b, size_t b_cnt)
 
 	if (!a_cnt || !b_cnt)
 		return 0;
-	qsort(a, a_cnt, sizeof(*a), by_size);
-	qsort(b, b_cnt, sizeof(*b), by_size);
+	sort_values(a, a_cnt);
+	sort_values(b, b_cnt);
 	while (i < a_cnt || k < b_cnt) {
 		uint64_t value = k == b_cnt || (i < a_cnt && a[i] < b[k]) ? a[i] : b[k];
 		size_t of_a = count_same(a + i, a_cnt - i, value);

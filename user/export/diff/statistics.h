@@ -27,6 +27,8 @@ void binomial_bounds(double k, double n, double *ret_low, double *ret_high);
 /* Probability of |t| or more, on both sides, with this many degrees of freedom. */
 double student_p(double t, double freedom);
 
+void sort_values(uint64_t *list, size_t cnt); /* rising */
+
 /*
  * The rank sum of Wilcoxon, Mann and Whitney: standard deviations by which the second sample is
  * larger than by chance, with equal values at their middle rank. Sorts both. 0 if one is empty.

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "export/metrics/metrics_parts.h"
+#include "export/values.h"
 
 #define WORDS_MAX 64 /* label sets of a closed list of words */
 
@@ -125,7 +126,7 @@ static void add_buckets(struct metrics_hist *hist, Jankbpf__Bucket *const *bucke
 	uint64_t lower_ns = 0;
 
 	for (size_t i = 0; i < cnt; i++) {
-		uint64_t ns = buckets[i]->has_upper_ns ? buckets[i]->upper_ns : max_ns ?: lower_ns;
+		uint64_t ns = value__upper_ns(buckets[i], max_ns ?: lower_ns);
 		double narrow = (double)ns * (1 - 0.037), middle;
 
 		middle = ((double)ns + (narrow > (double)lower_ns ? narrow : (double)lower_ns)) / 2;

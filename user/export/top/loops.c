@@ -157,39 +157,18 @@ static struct loop_fault *get_fault(struct loops_view *v, struct watched_loop *l
 
 /* --- records */
 
-static void add_buckets(struct durations *d, Jankbpf__Bucket *const *buckets, size_t cnt,
-			uint64_t max_ns)
+static void add_loop(struct loops_view *v, const Jankbpf__Loop *from)
 {
-	for (size_t i = 0; i < cnt; i++)
-		durations__add_many(d, buckets[i]->has_upper_ns ? buckets[i]->upper_ns : max_ns,
-				    buckets[i]->count);
-	if (d->total && max_ns > d->max_ns)
-		d->max_ns = max_ns;
-}
-
-/* The buckets' upper ends are up to 4 % longer than the longest of them. */
-static void add_durations(struct durations *d, Jankbpf__Bucket *const *buckets, size_t cnt,
-			  uint64_t max_ns)
-{
-	uint64_t before = d->max_ns;
-
-	add_buckets(d, buckets, cnt, max_ns);
-	if (max_ns)
-		d->max_ns = before > max_ns ? before : max_ns;
-}
-
-static int add_loop(struct loops_view *v, const Jankbpf__Loop *from)
-{
+	const Jankbpf__StartDelays *starts = from->start_delays;
 	struct watched_loop *loop = get_loop(v, from->pid, from->loop, from->process);
 
 	if (!loop)
-		return 0;
+		return;
 	loop->dispatch_cnt += from->dispatches;
-	add_durations(&loop->dispatches[0], from->buckets, from->n_buckets, from->max_ns);
-	if (from->start_delays)
-		add_durations(&loop->starts[0], from->start_delays->buckets,
-			      from->start_delays->n_buckets, from->start_delays->max_ns);
-	return 0;
+	value__add_buckets(&loop->dispatches[0], from->buckets, from->n_buckets, from->max_ns);
+	if (starts)
+		value__add_buckets(&loop->starts[0], starts->buckets, starts->n_buckets,
+				   starts->max_ns);
 }
 
 /* They are sorted: the first of a loop is its longest. */
@@ -200,7 +179,6 @@ static void add_open(struct loops_view *v, const Jankbpf__OpenDispatch *open)
 	if (!loop || loop->open_ns)
 		return;
 	loop->open_ns = open->duration_ns + open->start_delay_ns;
-	loop->open_delay_ns = open->start_delay_ns;
 	snprintf(loop->open_state, sizeof(loop->open_state), "%s", open->state ?: "not begun");
 	snprintf(loop->open_thread, sizeof(loop->open_thread), "%s", value__name(open->thread));
 	if (!loop->process)
@@ -208,13 +186,12 @@ static void add_open(struct loops_view *v, const Jankbpf__OpenDispatch *open)
 }
 
 /* The older half of the last minute is dropped. */
-static void turn_window(struct loops_view *v, struct watched_loop *loop)
+static void turn_window(struct watched_loop *loop)
 {
 	loop->dispatches[1] = loop->dispatches[0];
 	loop->starts[1] = loop->starts[0];
 	loop->dispatches[0] = (struct durations){};
 	loop->starts[0] = (struct durations){};
-	(void)v;
 }
 
 static void begin_interval(struct loops_view *v, const Jankbpf__Interval *interval)
@@ -232,7 +209,7 @@ static void begin_interval(struct loops_view *v, const Jankbpf__Interval *interv
 		HASH_ITER (hh, loop->faults, fault, next_fault)
 			stalls__shift(&fault->stalls);
 		if (turns)
-			turn_window(v, loop);
+			turn_window(loop);
 	}
 	if (turns)
 		v->window_ns = end_ns;
@@ -273,8 +250,8 @@ static int add_interval(struct loops_view *v, const Jankbpf__Interval *interval)
 	v->own_cpu_ns = interval->cost ? interval->cost->user_cpu_ns : 0;
 	if (interval->n_not_watched)
 		v->not_watched_cnt = interval->n_not_watched;
-	for (size_t i = 0; i < interval->n_loops && !res; i++)
-		res = add_loop(v, interval->loops[i]);
+	for (size_t i = 0; i < interval->n_loops; i++)
+		add_loop(v, interval->loops[i]);
 	for (size_t i = 0; i < interval->n_open; i++)
 		add_open(v, interval->open[i]);
 	return res;

@@ -44,7 +44,7 @@ struct watched_loop {
 	struct stalls stalls;
 	/* The last 30 to 60 s are in both together. */
 	struct durations dispatches[2], starts[2];
-	uint64_t open_ns, open_delay_ns; /* the longest open dispatch; 0: none */
+	uint64_t open_ns; /* delay of the longest open dispatch; 0: none */
 	char open_state[16];
 	char open_thread[32];
 	struct loop_fault *faults; /* by signature */
@@ -91,6 +91,9 @@ struct loop_values {
 	uint64_t open_ns;		 /* delay of the longest open dispatch; 0: none */
 };
 
+/* rates: without the quantiles and the longest, which take most of the time. */
+void watched_loop__rates(const struct loops_view *v, const struct watched_loop *loop,
+			 struct loop_values *ret);
 void watched_loop__values(const struct loops_view *v, const struct watched_loop *loop,
 			  struct loop_values *ret);
 

@@ -36,8 +36,8 @@ static void add_quantiles(const struct watched_loop *loop, struct loop_values *r
 		ret->start_ns = sum.max_ns;
 }
 
-void watched_loop__values(const struct loops_view *v, const struct watched_loop *loop,
-			  struct loop_values *ret)
+void watched_loop__rates(const struct loops_view *v, const struct watched_loop *loop,
+			 struct loop_values *ret)
 {
 	unsigned cells = recent_cells(&v->clock);
 	double ns = (double)cells * (double)v->clock.cell_ns;
@@ -55,6 +55,12 @@ void watched_loop__values(const struct loops_view *v, const struct watched_loop 
 	}
 	if (ret->stalled > 1)
 		ret->stalled = 1;
+}
+
+void watched_loop__values(const struct loops_view *v, const struct watched_loop *loop,
+			  struct loop_values *ret)
+{
+	watched_loop__rates(v, loop, ret);
 	add_quantiles(loop, ret);
 }
 

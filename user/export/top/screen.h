@@ -40,6 +40,23 @@ void screen__size(unsigned *ret_columns, unsigned *ret_lines);
  */
 void screen__draw(const char *text);
 
+/* The key of a character: of control characters a screen_key. */
+static inline int screen_key__of(int character)
+{
+	switch (character) {
+	case '\r':
+	case '\n':
+		return SCREEN_ENTER;
+	case 0x7f:
+	case '\b':
+		return SCREEN_BACKSPACE;
+	case 0x1b:
+		return SCREEN_ESCAPE;
+	default:
+		return character;
+	}
+}
+
 /* The next key: a character or a screen_key; SCREEN_NONE if there is none now. */
 int screen__key(void);
 

@@ -160,22 +160,11 @@ int screen__key(void)
 		return SCREEN_RESIZE;
 	}
 	byte = next_byte(0);
-	switch (byte) {
-	case -2:
-		return SCREEN_CLOSED;
-	case -1:
-		return SCREEN_NONE;
-	case '\r':
-	case '\n':
-		return SCREEN_ENTER;
-	case 0x7f:
-	case '\b':
-		return SCREEN_BACKSPACE;
-	case 0x1b:
+	if (byte < 0)
+		return byte == -2 ? SCREEN_CLOSED : SCREEN_NONE;
+	if (byte == 0x1b)
 		return read_sequence();
-	default:
-		return byte >= 0xc0 ? read_character(byte) : byte;
-	}
+	return byte >= 0xc0 ? read_character(byte) : screen_key__of(byte);
 }
 
 #endif

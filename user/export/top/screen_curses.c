@@ -177,18 +177,7 @@ int screen__key(void)
 	if (res == ERR)
 		return poll(&keys, 1, 0) == 1 && keys.revents & (POLLHUP | POLLERR) ? SCREEN_CLOSED
 										    : SCREEN_NONE;
-	switch (key) {
-	case '\r':
-	case '\n':
-		return SCREEN_ENTER;
-	case 0x7f:
-	case '\b':
-		return SCREEN_BACKSPACE;
-	case 0x1b:
-		return SCREEN_ESCAPE;
-	default:
-		return (int)key;
-	}
+	return screen_key__of((int)key);
 }
 
 #endif

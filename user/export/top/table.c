@@ -93,7 +93,7 @@ static void put_totals(struct text *t, const struct loops_view *v)
 	struct loop_values values;
 
 	HASH_ITER (hh, v->loops, loop, next) {
-		watched_loop__values(v, loop, &values);
+		watched_loop__rates(v, loop, &values);
 		dispatches += values.dispatches_per_s;
 		blocks += values.blocks_per_min;
 	}

@@ -103,11 +103,12 @@ static int on_key(struct sink_top *top, int key)
 
 static int on_keys(struct sink_top *top)
 {
+	bool any = false;
 	int key, res = 0;
 
-	while (!res && !top->ended && (key = screen__key()) != SCREEN_NONE)
+	for (; !res && !top->ended && (key = screen__key()) != SCREEN_NONE; any = true)
 		res = on_key(top, key);
-	return res ?: top->ended ? 0 : draw(top);
+	return res || !any || top->ended ? res : draw(top);
 }
 
 /* A signal of the terminal's new size interrupts the wait. */
