@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A backend of a fleet, such as ClickHouse: how a batch of records becomes the bodies of requests.
+ * Encoders are pure: the same batch always has the same bytes, so that a backend can recognize a
+ * request that is sent again. They do no input or output; user/send has the network. Any thread.
+ */
+#ifndef JANK_EXPORT_BACKEND_H
+#define JANK_EXPORT_BACKEND_H
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "schema/blockinfo.pb-c.h"
+#include <stddef.h>
+#include <stdint.h>
+
+/* Records of one agent, as the spool has them: whole, in order, redacted. */
+struct batch {
+	const char *agent; /* identity of the spool: 32 hexadecimal digits; never changes */
+	uint64_t nr;	   /* of the batch in the spool: from 1, each one more than the last */
+	Jankbpf__Record *const *records;
+	size_t record_cnt;
+};
+
+/* One request of a batch: a table, or a signal. */
+struct backend_part {
+	const char *name; /* for messages and metrics */
+	/*
+	 * Appended to the URL of the user, which has no slash at its end. The text is encoded for
+	 * URLs where needed. %s is the database of the configuration.
+	 */
+	const char *path;
+	/* Adds the body to ret. 0; -ENODATA: the batch has nothing for this part; -ENOMEM. */
+	int (*encode)(const struct batch *batch, struct strbuf *ret);
+};
+
+struct backend {
+	const char *name;	  /* and section of the configuration */
+	const char *content_type; /* of all parts */
+	const struct backend_part *parts;
+	size_t part_cnt;
+	/*
+	 * Reads the body of an answer with status 200, at most 64 KB of it. 0; *ret_rejected records
+	 * were refused for good (they are counted as lost) and *why says the backend's reason;
+	 * -EBADMSG: not an answer of such a backend. NULL: the status says all.
+	 */
+	int (*check)(const void *body, size_t len, uint64_t *ret_rejected, struct err *why);
+};
+
+extern const struct backend clickhouse_backend; /* clickhouse/clickhouse.c */
+extern const struct backend otlp_backend;	/* otlp/otlp.c */
+
+#endif
