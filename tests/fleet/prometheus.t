@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""deploy/prometheus: promtool accepts rules and their tests; a real Prometheus that scrapes a real agent answers each
+query of the dashboard and each recording rule with data, and its alerts fire for a loop that janks."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import urllib.parse
+import urllib.request
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+import bad
+from agent import Agent, free_port
+from bad import ok
+from group import Group
+
+DEPLOY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../deploy/prometheus")
+RULES = os.path.join(DEPLOY, "jankbpf.rules.yml")
+# Grafana fills these in.
+VARIABLES = {"$job": "jankbpf", "$instance": ".*", "$unit": ".*", "$__rate_interval": "5s", "$__range": "1m"}
+
+
+class Prometheus:
+    def __init__(self, target):
+        self.port, directory = free_port(), bad.scratch("server")
+        os.mkdir(directory)
+        path = os.path.join(directory, "prometheus.yml")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"global": {"scrape_interval": "500ms", "evaluation_interval": "500ms"}, "rule_files": [os.path.abspath(RULES)],
+                       "scrape_configs": [{"job_name": "jankbpf", "static_configs": [{"targets": [f"127.0.0.1:{target}"]}]}]}, file)
+        self.log = open(os.path.join(directory, "log"), "w", encoding="utf-8")
+        process = subprocess.Popen(["prometheus", "--config.file", path, "--storage.tsdb.path", os.path.join(directory, "data"),
+                                    "--web.listen-address", f"127.0.0.1:{self.port}"], stdout=self.log, stderr=self.log)
+        bad.STARTED.append(process)
+
+    def get(self, path, **parameters):
+        url = f"http://127.0.0.1:{self.port}/api/v1/{path}?{urllib.parse.urlencode(parameters)}"
+        try:
+            with urllib.request.urlopen(url, timeout=20) as answer:
+                return json.load(answer)["data"]
+        except OSError:
+            return None
+
+    def values(self, query):
+        data = self.get("query", query=query)
+        return [float(one["value"][1]) for one in data["result"]] if data else []
+
+    def firing(self):
+        return {one["labels"]["alertname"] for one in (self.get("alerts") or {"alerts": []})["alerts"]}
+
+
+def filled(query):
+    for name, value in VARIABLES.items():
+        query = query.replace(name, value)
+    return query
+
+
+def dashboard_queries():
+    with open(os.path.join(DEPLOY, "dashboard.json"), encoding="utf-8") as file:
+        for panel in json.load(file)["panels"]:
+            for target in panel["targets"]:
+                yield panel["title"], filled(target["expr"])
+
+
+def check_tool():
+    for what, args in (("rules are valid", ["check", "rules", RULES]),
+                       ("rules do what they say", ["test", "rules", "jankbpf.test.yml"]),
+                       ("the example of a configuration is valid", ["check", "config", "prometheus.yml"])):
+        done = subprocess.run(["promtool", *args], cwd=DEPLOY, capture_output=True, text=True, check=False, timeout=60)
+        ok(not done.returncode, what, done.stdout + done.stderr)
+
+
+def check_alerts(server):
+    with open(RULES, encoding="utf-8") as file:
+        named = set(re.findall(r"alert: (\w+)", file.read()))
+    with open(os.path.join(DEPLOY, "jankbpf.test.yml"), encoding="utf-8") as file:
+        tested = set(re.findall(r"alertname: (\w+)", file.read()))
+    ok(named and named == tested, "each alert has a test", named ^ tested)
+    loaded = {rule["name"] for group in server.get("rules")["groups"] for rule in group["rules"] if rule["type"] == "alerting"}
+    ok(loaded == named, "Prometheus has all alerts", loaded)
+    # Those that burn a budget need hours.
+    for alert in ("JankNewSignature", "JankUnitSlow"):
+        ok(bad.wait_for(lambda a=alert: a in server.firing(), 60), f"{alert} is raised by real jank", server.firing())
+    ok(not server.firing() & {"JankAgentGone", "JankAgentBlind"}, "and none about the agent", server.firing())
+
+
+def check_data(server):
+    for title, query in dashboard_queries():
+        ok(bad.wait_for(lambda q=query: server.values(q), 60), f"{title}: data", query)
+    with open(RULES, encoding="utf-8") as file:
+        records = re.findall(r"record: (\S+)", file.read())
+    for record in records:
+        ok(bad.wait_for(lambda r=record: server.values(r), 60), f"{record}: data")
+    lost = server.values('sum(rate(jankbpf_blocked_seconds_total[10s]))')
+    ok(lost and 0.3 < lost[0] < 1.2, "the rate of lost time is that of the program", lost)
+
+
+def main():
+    if not shutil.which("prometheus"):
+        bad.skip_all("no prometheus: make deps-fleet")
+    check_tool()
+    bad.need_tracing()
+    group = Group("jankbpf-prometheus-test")
+    process = group.start(bad.SIMJANK, "--quiet", "--scenario", "sleep:120ms", "--count", "100000")
+    bad.STARTED.append(process)
+    port = free_port()
+    agent = Agent("prometheus", group, {"store": {"interval": "500ms"}, "metrics": {"listen": f"127.0.0.1:{port}"}})
+    server = Prometheus(port)
+    ok(bad.wait_for(lambda: server.values("jankbpf_blocks_total"), 60), "Prometheus reads the agent's metrics")
+    check_data(server)
+    check_alerts(server)
+    agent.tracer.stop()
+    bad.end(process)
+    group.remove()
+    bad.done()
+
+
+main()
