@@ -7,6 +7,7 @@
 #define JANK_FILTER_BPF_H
 
 #include "bpf/maps.bpf.h"
+#include "bpf/pids.bpf.h"
 
 /* Returns false when the process is certainly not traced; true: test further. */
 static __always_inline bool filter__maybe(__u32 tgid)
@@ -61,9 +62,9 @@ static __always_inline bool filter__name(struct task_struct *task)
 /* -a: do the filters admit the current task? */
 static __noinline bool filter__admits(struct task_struct *task)
 {
-	__u32 tgid = KREAD(task, tgid);
+	__u32 tgid = pids__tgid(task);
 
-	if (tgid == jank_conf.self_tgid)
+	if (tgid == jank_conf.self_tgid || tgid >= JANK_PID_OUTSIDE)
 		return false;
 	if (jank_conf.uid_cnt && !filter__uid())
 		return false;
@@ -75,9 +76,9 @@ static __noinline bool filter__admits(struct task_struct *task)
 /* Is the current task traced? */
 static __always_inline bool filter__traced(struct task_struct *task)
 {
-	__u32 tgid = KREAD(task, tgid);
+	__u32 tgid = pids__tgid(task);
 
-	if (jank_conf.main_thread && (__u32)KREAD(task, pid) != tgid)
+	if (jank_conf.main_thread && pids__tid(task) != tgid)
 		return false;
 	if (jank_conf.tgid)
 		return tgid == jank_conf.tgid;
@@ -113,7 +114,7 @@ static __always_inline __u32 filter__parks(__u32 kinds, struct task_struct *task
 {
 	if (kinds & JANK_PARKS_WORKERS)
 		return kinds | JANK_PARKS_MAIN;
-	if (kinds & JANK_PARKS_MAIN && KREAD(task, pid) != KREAD(task, tgid) &&
+	if (kinds & JANK_PARKS_MAIN && pids__tid(task) != pids__tgid(task) &&
 	    !filter__is_ui_thread(task))
 		return kinds & ~JANK_PARKS_MAIN;
 	return kinds;
