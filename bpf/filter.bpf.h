@@ -10,9 +10,9 @@
 #include "bpf/pids.bpf.h"
 
 /* Returns false when the process is certainly not traced; true: test further. */
-static __always_inline bool filter__maybe(__u32 tgid)
+static __always_inline bool filter__maybe(struct task_struct *task)
 {
-	return !jank_conf.tgid || tgid == jank_conf.tgid;
+	return !jank_conf.tgid || (__u32)KREAD(task, tgid) == jank_conf.tgid;
 }
 
 static __always_inline bool filter__uid(void)
@@ -76,14 +76,15 @@ static __noinline bool filter__admits(struct task_struct *task)
 /* Is the current task traced? */
 static __always_inline bool filter__traced(struct task_struct *task)
 {
-	__u32 tgid = pids__tgid(task);
+	__u32 tgid;
 
-	if (jank_conf.main_thread && pids__tid(task) != tgid)
+	if (jank_conf.main_thread && KREAD(task, pid) != KREAD(task, tgid))
 		return false;
 	if (jank_conf.tgid)
-		return tgid == jank_conf.tgid;
+		return (__u32)KREAD(task, tgid) == jank_conf.tgid;
 	if (jank_conf.all)
 		return filter__admits(task);
+	tgid = pids__tgid(task);
 	return bpf_map_lookup_elem(&jank_tgids, &tgid) != NULL;
 }
 
@@ -114,7 +115,7 @@ static __always_inline __u32 filter__parks(__u32 kinds, struct task_struct *task
 {
 	if (kinds & JANK_PARKS_WORKERS)
 		return kinds | JANK_PARKS_MAIN;
-	if (kinds & JANK_PARKS_MAIN && pids__tid(task) != pids__tgid(task) &&
+	if (kinds & JANK_PARKS_MAIN && KREAD(task, pid) != KREAD(task, tgid) &&
 	    !filter__is_ui_thread(task))
 		return kinds & ~JANK_PARKS_MAIN;
 	return kinds;

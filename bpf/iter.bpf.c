@@ -339,7 +339,7 @@ int jank_on_task(struct bpf_iter__task *ctx)
 	struct jank_look *look = iter__room();
 	struct jank_thread *t;
 
-	if (!task || !look || !filter__maybe(pids__tgid(task)))
+	if (!task || !look || !filter__maybe(task))
 		return 0;
 	t = thread__park_gen() ? iter__on_process(task) : thread__get(task);
 	t = iter__meet_sleeper(t, task);

@@ -170,8 +170,8 @@ struct jank_conf {
 	__u64 tick_ns;
 	/* other threads are recorded once a dispatch waits longer than this; 0: never */
 	__u64 watch_ns;
-	__u32 tgid;	    /* the one traced process; 0: the processes in jank_tgids */
-	__u32 self_tgid;    /* jankbpf's own process */
+	__u32 tgid;	 /* the one traced process, the machine's number; 0: those in jank_tgids */
+	__u32 self_tgid; /* jankbpf's own process */
 	__u32 switch_state; /* sched_switch has prev's state as an argument (5.18) */
 	__u32 debugging;    /* time stopped by a debugger counts, also for a hang */
 	__u32 infer_begin;  /* the begin of a wait is not probed: see loop_wait__turn */

@@ -117,7 +117,7 @@ int jank_on_sample(struct bpf_perf_event_data *ctx)
 
 	if (jank_conf.watch_ns && watch)
 		sampler__look(watch, now);
-	t = filter__maybe(pids__tgid(task)) ? thread__get(task) : NULL;
+	t = filter__maybe(task) ? thread__get(task) : NULL;
 	if (history__is_on() && t)
 		history__tick(task, t->start_ns, PT_REGS_IP(&ctx->regs), now);
 	if (t && t->start_ns) {

@@ -13,7 +13,7 @@ int jank_on_switch(__u64 *ctx)
 	u64 now = history__is_on() ? history__switch(ctx, prev, next, preempt) : 0;
 	struct jank_thread *t;
 
-	t = filter__maybe(pids__tgid(prev)) ? thread__get(prev) : NULL;
+	t = filter__maybe(prev) ? thread__get(prev) : NULL;
 	if (t)
 		thread__is(t, prev);
 	if (t && t->start_ns) {
@@ -43,7 +43,7 @@ int jank_on_switch(__u64 *ctx)
 			now = bpf_ktime_get_ns();
 		slices__log(prev, now);
 	}
-	t = filter__maybe(pids__tgid(next)) ? thread__get(next) : NULL;
+	t = filter__maybe(next) ? thread__get(next) : NULL;
 	if (t) {
 		if (!now)
 			now = bpf_ktime_get_ns();
@@ -92,7 +92,7 @@ static __noinline int sched__keep_wake(void *ctx, struct task_struct *task, __u6
 TRACEPOINT("sched_waking")
 int BPF_PROG(jank_on_waking, struct task_struct *task)
 {
-	struct jank_thread *t = filter__maybe(pids__tgid(task)) ? thread__get(task) : NULL;
+	struct jank_thread *t = filter__maybe(task) ? thread__get(task) : NULL;
 
 	bool waits = t && !t->start_ns && thread__waits(t);
 	__u32 noted = 0;
@@ -201,7 +201,7 @@ int BPF_PROG(jank_on_exit, struct task_struct *task)
 
 	/* of any thread: threads that a dispatch waited for have frames, too */
 	script__forget(pids__tid(task));
-	if (!filter__maybe(tgid))
+	if (!filter__maybe(task))
 		return 0;
 	preempt__disable();
 	sched__exit(task, tgid);
@@ -226,7 +226,7 @@ static __always_inline void sched__exec(struct task_struct *task, pid_t machine_
 	/* The old number in a namespace is gone; only plain probes need it. */
 	if (jank_conf.pid_level)
 		old_tid = by_thread ? 0 : pids__tid(task);
-	if (filter__maybe(tgid)) {
+	if (filter__maybe(task)) {
 		bpf_map_delete_elem(&jank_pollers, &tgid);
 		bpf_map_delete_elem(&jank_parkers, &tgid);
 	}

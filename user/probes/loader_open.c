@@ -441,12 +441,14 @@ int loader__new(const struct loader_opts *opts, struct loader **ret, struct err 
 	res = run_calibration(opts->btf_path, &calibration, err);
 	if (res)
 		goto fail;
+	if (calibration.pid_level) /* it is compared with the machine's number */
+		loader->opts.only_pid = 0;
 	res = -ENOMEM;
 	loader->skel = open_skeleton(opts);
 	if (!loader->skel)
 		goto out;
-	conf__fill((struct jank_conf *)&loader->skel->rodata->jank_conf, opts, &calibration,
-		   loader->infer_begin, loader->compat_apart);
+	conf__fill((struct jank_conf *)&loader->skel->rodata->jank_conf, &loader->opts,
+		   &calibration, loader->infer_begin, loader->compat_apart);
 	loader->skel->bss->jank_threshold_ns = opts->threshold_ns;
 	choose_programs(loader);
 	choose_history(loader);
