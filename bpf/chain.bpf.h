@@ -60,7 +60,7 @@ static __always_inline bool chain__may_ask(struct jank_thread *t, u64 now)
 /* Returns JANK_PARKS_* of the thread; looked up again when user space has changed its answers. */
 static __always_inline __u32 chain__kinds(struct jank_thread *t, struct task_struct *task)
 {
-	__u32 gen = thread__park_gen(), tgid = KREAD(task, tgid);
+	__u32 gen = thread__park_gen(), tgid = pids__tgid(task);
 	struct jank_parks *parks;
 
 	if (t->park_gen != gen) {

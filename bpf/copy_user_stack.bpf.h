@@ -210,7 +210,7 @@ static __always_inline __u64 *copy_user_stack__choose(__u64 *first, __u64 *secon
 static __noinline __attribute__((unused)) int copy_user_stack__take(struct task_struct *task,
 								    u64 dispatch_ns, u64 t_ns)
 {
-	__u32 tid = KREAD(task, pid), asked_sz = copy_user_stack__asked(KREAD(task, tgid));
+	__u32 tid = pids__tid(task), asked_sz = copy_user_stack__asked(pids__tgid(task));
 	__u64 *slot;
 
 	if (asked_sz <= JANK_COPY_SZ) {
@@ -266,7 +266,7 @@ static __noinline __attribute__((unused)) int copy_user_stack__release(__u32 tid
 static __noinline __attribute__((unused)) int copy_user_stack__send_wait(struct task_struct *task,
 									 u64 now)
 {
-	__u32 tid = KREAD(task, pid);
+	__u32 tid = pids__tid(task);
 	__u64 *slot = COPY_SLOT(jank_copies, JANK_COPY_CNT, tid);
 	struct jank_rec_copy *rec = copy_user_stack__in(slot);
 	int err = -1;
@@ -293,7 +293,7 @@ static __noinline __attribute__((unused)) int copy_user_stack__send_wait(struct 
 static __noinline __attribute__((unused)) int copy_user_stack__take_other(struct task_struct *task,
 									  u64 t_ns)
 {
-	__u64 *slot = COPY_FIRST(jank_other_copies, JANK_COPY_OTHER_CNT, KREAD(task, pid));
+	__u64 *slot = COPY_FIRST(jank_other_copies, JANK_COPY_OTHER_CNT, pids__tid(task));
 
 	return slot ? copy_user_stack__take_into(slot, task, 0, t_ns, JANK_COPY_SZ,
 						 JANK_COPY_SZ + JANK_COPY_PAGE)

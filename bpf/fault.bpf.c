@@ -11,7 +11,7 @@ static __always_inline void fault__record(struct address_space *mapping)
 	/* A minimised BTF made before this field was used may lack it. */
 	if (!bpf_core_field_exists(struct address_space, host))
 		return;
-	if (!filter__maybe(KREAD(task, tgid)))
+	if (!filter__maybe(task))
 		return;
 	preempt__disable();
 	t = thread__get(task);

@@ -7,11 +7,12 @@
 #define JANK_FILTER_BPF_H
 
 #include "bpf/maps.bpf.h"
+#include "bpf/pids.bpf.h"
 
 /* Returns false when the process is certainly not traced; true: test further. */
-static __always_inline bool filter__maybe(__u32 tgid)
+static __always_inline bool filter__maybe(struct task_struct *task)
 {
-	return !jank_conf.tgid || tgid == jank_conf.tgid;
+	return !jank_conf.tgid || (__u32)KREAD(task, tgid) == jank_conf.tgid;
 }
 
 static __always_inline bool filter__uid(void)
@@ -61,9 +62,9 @@ static __always_inline bool filter__name(struct task_struct *task)
 /* -a: do the filters admit the current task? */
 static __noinline bool filter__admits(struct task_struct *task)
 {
-	__u32 tgid = KREAD(task, tgid);
+	__u32 tgid = pids__tgid(task);
 
-	if (tgid == jank_conf.self_tgid)
+	if (tgid == jank_conf.self_tgid || tgid >= JANK_PID_OUTSIDE)
 		return false;
 	if (jank_conf.uid_cnt && !filter__uid())
 		return false;
@@ -75,14 +76,15 @@ static __noinline bool filter__admits(struct task_struct *task)
 /* Is the current task traced? */
 static __always_inline bool filter__traced(struct task_struct *task)
 {
-	__u32 tgid = KREAD(task, tgid);
+	__u32 tgid;
 
-	if (jank_conf.main_thread && (__u32)KREAD(task, pid) != tgid)
+	if (jank_conf.main_thread && KREAD(task, pid) != KREAD(task, tgid))
 		return false;
 	if (jank_conf.tgid)
-		return tgid == jank_conf.tgid;
+		return (__u32)KREAD(task, tgid) == jank_conf.tgid;
 	if (jank_conf.all)
 		return filter__admits(task);
+	tgid = pids__tgid(task);
 	return bpf_map_lookup_elem(&jank_tgids, &tgid) != NULL;
 }
 

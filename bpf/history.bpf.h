@@ -62,8 +62,8 @@ static __always_inline void history__fill(struct jank_history_entry *entry,
 					  struct task_struct *task, __u64 now)
 {
 	entry->t_ns = now;
-	entry->tid = KREAD(task, pid);
-	entry->tgid = KREAD(task, tgid);
+	entry->tid = pids__tid(task);
+	entry->tgid = pids__tgid(task);
 	entry->prio = facts__prio(task);
 	history__comm(entry, task);
 }
@@ -79,7 +79,7 @@ static __always_inline __u64 history__switch(const __u64 *switch_args, struct ta
 	if (!entry)
 		return now;
 	history__fill(entry, next, now);
-	entry->other_tid = KREAD(prev, pid);
+	entry->other_tid = pids__tid(prev);
 	entry->state = compat__switch_state(switch_args, prev);
 	entry->kind = JANK_HISTORY_SWITCH | (preempted ? JANK_HISTORY_PREEMPTED : 0);
 	history__done(head);

@@ -144,7 +144,7 @@ static __always_inline void iter__confirm(struct jank_thread *t, struct task_str
 {
 	const struct jank_park_place place = {
 		.sp = t->place.sp,
-		.tid = KREAD(task, pid),
+		.tid = pids__tid(task),
 		.nr = t->place.nr,
 	};
 
@@ -161,7 +161,7 @@ static __always_inline void iter__confirm(struct jank_thread *t, struct task_str
  */
 static __noinline int iter__is_unwanted(const struct jank_thread *t, struct task_struct *task)
 {
-	__u32 tgid = KREAD(task, tgid);
+	__u32 tgid = pids__tgid(task);
 	const struct jank_parks *parks;
 
 	if (t->loop == JANK_LOOP_EPOLL)
@@ -183,9 +183,9 @@ static __noinline int iter__is_off(struct jank_thread *t, struct task_struct *ta
 	t->off = 1;
 	t->fd = -1;
 	if (jank_conf.watch_ns)
-		waker_watch__end(KREAD(task, pid), 0);
+		waker_watch__end(pids__tid(task), 0);
 	if (t->phase == JANK_PHASE_NONE)
-		thread__drop(task, KREAD(task, pid));
+		thread__drop(task, pids__tid(task));
 	return true;
 }
 
@@ -283,13 +283,13 @@ int jank_on_task(__u64 *args)
 #else
 static __always_inline struct jank_thread *iter__on_process(struct task_struct *task)
 {
-	__u32 tgid = task->tgid;
+	__u32 tgid = pids__tgid(task);
 	const struct jank_parks *parks = bpf_map_lookup_elem(&jank_parkers, &tgid);
 	struct jank_thread *t = thread__get(task);
 	__u32 kinds;
 
 	kinds = parks ? filter__parks(parks->kinds, task) : 0;
-	if (!iter__wants_candidate(task->pid, tgid, kinds))
+	if (!iter__wants_candidate(pids__tid(task), tgid, kinds))
 		return t;
 	if (!t)
 		t = thread__create(task);
@@ -339,7 +339,7 @@ int jank_on_task(struct bpf_iter__task *ctx)
 	struct jank_look *look = iter__room();
 	struct jank_thread *t;
 
-	if (!task || !look || !filter__maybe(task->tgid))
+	if (!task || !look || !filter__maybe(task))
 		return 0;
 	t = thread__park_gen() ? iter__on_process(task) : thread__get(task);
 	t = iter__meet_sleeper(t, task);

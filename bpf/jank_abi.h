@@ -170,8 +170,8 @@ struct jank_conf {
 	__u64 tick_ns;
 	/* other threads are recorded once a dispatch waits longer than this; 0: never */
 	__u64 watch_ns;
-	__u32 tgid;	    /* the one traced process; 0: the processes in jank_tgids */
-	__u32 self_tgid;    /* jankbpf's own process */
+	__u32 tgid;	 /* the one traced process, the machine's number; 0: those in jank_tgids */
+	__u32 self_tgid; /* jankbpf's own process */
 	__u32 switch_state; /* sched_switch has prev's state as an argument (5.18) */
 	__u32 debugging;    /* time stopped by a debugger counts, also for a hang */
 	__u32 infer_begin;  /* the begin of a wait is not probed: see loop_wait__turn */
@@ -191,6 +191,8 @@ struct jank_conf {
 	__u32 copy_sz;	   /* initial bytes copied of a user stack; 0: no copies */
 	__u32 name_tgid;   /* the first jankbpf-name */
 	__u32 adjustable;  /* the threshold is jank_threshold_ns, which user space may change */
+	__u32 pid_level;   /* depth of jankbpf's pid namespace; 0: the machine's */
+	__u64 pid_ns;	   /* with a level: address of its struct pid_namespace */
 	__u32 history_cnt; /* entries of jank_history for each CPU, a power of two; 0: none */
 	__u32 uids[JANK_FILTER_MAX];
 	__s32 epoll_nr[JANK_EPOLL_CNT]; /* -1: not on this architecture */
@@ -198,7 +200,13 @@ struct jank_conf {
 	struct jank_comm_pattern ui_threads[JANK_UI_THREAD_MAX];
 	__u8 syscall_class[JANK_SYSCALL_MAX]; /* by system-call number: JANK_CLASS_* */
 };
-_Static_assert(sizeof(struct jank_conf) == 376 + JANK_SYSCALL_MAX, "jank_conf");
+_Static_assert(sizeof(struct jank_conf) == 392 + JANK_SYSCALL_MAX, "jank_conf");
+
+/*
+ * In a pid namespace, a task that is not in it has the machine's number plus this. The numbers of
+ * tasks end at 4194304 (PID_MAX_LIMIT of linux/threads.h).
+ */
+#define JANK_PID_OUTSIDE 2000000000
 
 /*
  * History of a CPU (--record): entries of an overwritten buffer that user space maps. CPU i has the
@@ -243,11 +251,14 @@ _Static_assert(sizeof(struct jank_history_head) == 64, "jank_history_head");
 struct jank_calibration {
 	__u64 want_arg0; /* in: first argument of the system call that runs it */
 	__u64 exec_ns;	 /* out: CPU time */
+	__u64 pid_ns;	 /* out: address of the task's innermost pid namespace */
 	__u32 want_nr;	 /* in: number of that system call */
-	__u32 tgid, tid;
+	__u32 pid_level; /* out: of that namespace; 0: the machine's */
+	__u32 tgid, tid; /* out: in that namespace */
 	__u32 thread_sz; /* out: see jank_conf; 0: no size fits */
+	__u32 pad;
 };
-_Static_assert(sizeof(struct jank_calibration) == 32, "jank_calibration");
+_Static_assert(sizeof(struct jank_calibration) == 48, "jank_calibration");
 
 /*
  * Header of every record. `size` covers the whole record, so that a reader can skip an unknown

@@ -9,7 +9,7 @@ static __always_inline int loop_wait__on_enter(s32 fd, u64 sp)
 {
 	struct task_struct *task = KERNEL_CURRENT();
 
-	if (!filter__maybe(KREAD(task, tgid)))
+	if (!filter__maybe(task))
 		return 0;
 	preempt__disable();
 	loop_wait__begin(task, fd, sp);
@@ -22,7 +22,7 @@ static __always_inline int loop_wait__on_exit(long ret)
 	struct task_struct *task = KERNEL_CURRENT();
 	struct pt_regs *regs;
 
-	if (!filter__maybe(KREAD(task, tgid)))
+	if (!filter__maybe(task))
 		return 0;
 	preempt__disable();
 	regs = compat__user_regs(task);
@@ -39,7 +39,7 @@ static __always_inline int poll__on_enter(void)
 {
 	struct task_struct *task = KERNEL_CURRENT();
 
-	if (!filter__maybe(KREAD(task, tgid)))
+	if (!filter__maybe(task))
 		return 0;
 	preempt__disable();
 	poll__enter(task, compat__user_regs(task));
@@ -54,7 +54,7 @@ static __always_inline int poll__on_exit(long ret)
 	struct pt_regs *regs;
 	s32 nr;
 
-	if (!filter__maybe(KREAD(task, tgid)))
+	if (!filter__maybe(task))
 		return 0;
 	preempt__disable();
 	regs = compat__user_regs(task);

@@ -12,7 +12,7 @@
 
 static __noinline int off__is(struct task_struct *task, u64 ip)
 {
-	__u32 tgid = KREAD(task, tgid);
+	__u32 tgid = pids__tgid(task);
 	const struct jank_parks *parks = bpf_map_lookup_elem(&jank_parkers, &tgid);
 
 	return parks && ip - parks->off_start < parks->off_end - parks->off_start;
@@ -30,7 +30,7 @@ static __noinline int off__leave(struct jank_thread *t, struct task_struct *task
 	thread__forget_dispatch(t);
 	thread__set_counted(t, 0);
 	if (jank_conf.watch_ns)
-		waker_watch__end(KREAD(task, pid), 0);
+		waker_watch__end(pids__tid(task), 0);
 	t->phase = JANK_PHASE_NONE;
 	t->state = JANK_STATE_RUNNING;
 	t->woken_ns = 0;
@@ -46,7 +46,7 @@ static __noinline int off__ends(struct jank_thread *t, struct task_struct *task)
 	if (!t->off)
 		return false;
 	off__leave(t, task);
-	thread__drop(task, KREAD(task, pid));
+	thread__drop(task, pids__tid(task));
 	return true;
 }
 

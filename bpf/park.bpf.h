@@ -99,7 +99,7 @@ static __always_inline bool park__is_judged(struct jank_thread *t, struct task_s
 static __always_inline __u32 park__script(const struct jank_thread *t, struct task_struct *task,
 					  __u32 class)
 {
-	__u32 tgid = KREAD(task, tgid), tid = KREAD(task, pid);
+	__u32 tgid = pids__tgid(task), tid = pids__tid(task);
 
 	if (!(t->parks & JANK_PARKS_SCRIPT) || (poll__class_waits(class) && tid == tgid))
 		return 0;
@@ -118,7 +118,7 @@ static __noinline int park__verdict(struct jank_thread *t, struct task_struct *t
 	struct jank_park_place at = {
 		.sp = compat__user_sp(regs),
 		.arg0 = compat__syscall_arg(regs, 0),
-		.tid = KREAD(task, pid),
+		.tid = pids__tid(task),
 		.nr = compat__syscall_nr(regs),
 	};
 	__u32 verdict;
@@ -135,7 +135,7 @@ static __noinline int park__verdict(struct jank_thread *t, struct task_struct *t
 		return JANK_PARK_NO;
 	if (class == JANK_CLASS_ACCEPT)
 		t->service = client__service(task, at.arg0);
-	verdict = chain__verdict(KREAD(task, tgid), at.sp, compat__user_ip(regs), at.script);
+	verdict = chain__verdict(pids__tgid(task), at.sp, compat__user_ip(regs), at.script);
 	if (verdict)
 		return verdict;
 	if (t->loop == JANK_LOOP_POLL && !t->trial)

@@ -43,7 +43,7 @@ static __noinline int poll__ask(struct task_struct *task, __u32 tgid)
 
 static __always_inline bool poll__is_poller(struct task_struct *task)
 {
-	__u32 tgid = KREAD(task, tgid);
+	__u32 tgid = pids__tgid(task);
 	__u32 *known = bpf_map_lookup_elem(&jank_pollers, &tgid);
 
 	if (!known)
@@ -59,7 +59,7 @@ static __always_inline bool poll__is_known(struct task_struct *task, struct pt_r
 {
 	const struct jank_park_place place = {
 		.sp = compat__user_sp(regs),
-		.tid = KREAD(task, pid),
+		.tid = pids__tid(task),
 		.nr = compat__syscall_nr(regs),
 	};
 
@@ -169,10 +169,10 @@ static __noinline int poll__ask_callers(struct jank_thread *t, struct task_struc
 		return 0;
 	t->park = (struct jank_park_place){
 		.sp = compat__user_sp(regs),
-		.tid = KREAD(task, pid),
+		.tid = pids__tid(task),
 		.nr = compat__syscall_nr(regs),
 	};
-	t->verdict = chain__verdict(KREAD(task, tgid), t->park.sp, compat__user_ip(regs), 0);
+	t->verdict = chain__verdict(pids__tgid(task), t->park.sp, compat__user_ip(regs), 0);
 	if (!t->verdict)
 		chain__ask(t, task, bpf_ktime_get_ns());
 	return 0;

@@ -4,6 +4,7 @@
 #define JANK_RECORD_BPF_H
 
 #include "bpf/maps.bpf.h"
+#include "bpf/pids.bpf.h"
 
 static __always_inline void lost__add(__u32 reason)
 {
@@ -20,8 +21,8 @@ static __always_inline void record__head(struct jank_rec *rec, __u16 kind, __u32
 	rec->kind = kind;
 	rec->flags = 0;
 	rec->ts_ns = now;
-	rec->tgid = KREAD(task, tgid);
-	rec->tid = KREAD(task, pid);
+	rec->tgid = pids__tgid(task);
+	rec->tid = pids__tid(task);
 	rec->cpu = bpf_get_smp_processor_id();
 	rec->pad = 0;
 }

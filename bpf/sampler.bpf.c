@@ -60,8 +60,8 @@ static __always_inline bool sampler__copy(struct task_struct *task, u64 dispatch
 
 	if (!dispatch_ns || !jank_conf.copy_sz || copy_user_stack__take(task, dispatch_ns, now))
 		return false;
-	err = copy_user_stack__send(KREAD(task, pid), now);
-	copy_user_stack__release(KREAD(task, pid));
+	err = copy_user_stack__send(pids__tid(task), now);
+	copy_user_stack__release(pids__tid(task));
 	return !err;
 }
 
@@ -117,7 +117,7 @@ int jank_on_sample(struct bpf_perf_event_data *ctx)
 
 	if (jank_conf.watch_ns && watch)
 		sampler__look(watch, now);
-	t = filter__maybe(KREAD(task, tgid)) ? thread__get(task) : NULL;
+	t = filter__maybe(task) ? thread__get(task) : NULL;
 	if (history__is_on() && t)
 		history__tick(task, t->start_ns, PT_REGS_IP(&ctx->regs), now);
 	if (t && t->start_ns) {

@@ -13,7 +13,7 @@ int jank_on_switch(__u64 *ctx)
 	u64 now = history__is_on() ? history__switch(ctx, prev, next, preempt) : 0;
 	struct jank_thread *t;
 
-	t = filter__maybe(KREAD(prev, tgid)) ? thread__get(prev) : NULL;
+	t = filter__maybe(prev) ? thread__get(prev) : NULL;
 	if (t)
 		thread__is(t, prev);
 	if (t && t->start_ns) {
@@ -43,7 +43,7 @@ int jank_on_switch(__u64 *ctx)
 			now = bpf_ktime_get_ns();
 		slices__log(prev, now);
 	}
-	t = filter__maybe(KREAD(next, tgid)) ? thread__get(next) : NULL;
+	t = filter__maybe(next) ? thread__get(next) : NULL;
 	if (t) {
 		if (!now)
 			now = bpf_ktime_get_ns();
@@ -51,7 +51,7 @@ int jank_on_switch(__u64 *ctx)
 		if (t->start_ns) {
 			sched__arrive(t, next, now);
 			if (jank_conf.copy_sz)
-				copy_user_stack__release(KREAD(next, pid));
+				copy_user_stack__release(pids__tid(next));
 			return 0;
 		}
 		if (thread__waits(t))
@@ -81,7 +81,7 @@ static __noinline int sched__keep_wake(void *ctx, struct task_struct *task, __u6
 		return 0;
 	in_irq = !compat__on_task_stack(ctx, waker, (volatile __u64 *)&entry->t_ns);
 	history__fill(entry, task, now);
-	entry->other_tid = KREAD(waker, pid);
+	entry->other_tid = pids__tid(waker);
 	entry->state = bpf_core_field_exists(task->wake_cpu) ? KREAD(task, wake_cpu)
 							     : JANK_HISTORY_CPU_UNKNOWN;
 	entry->kind = JANK_HISTORY_WAKE | (in_irq ? JANK_HISTORY_IRQ : 0);
@@ -92,7 +92,7 @@ static __noinline int sched__keep_wake(void *ctx, struct task_struct *task, __u6
 TRACEPOINT("sched_waking")
 int BPF_PROG(jank_on_waking, struct task_struct *task)
 {
-	struct jank_thread *t = filter__maybe(KREAD(task, tgid)) ? thread__get(task) : NULL;
+	struct jank_thread *t = filter__maybe(task) ? thread__get(task) : NULL;
 
 	bool waits = t && !t->start_ns && thread__waits(t);
 	__u32 noted = 0;
@@ -157,7 +157,7 @@ static __always_inline bool sched__is_loop(const struct jank_thread *t)
 TRACEPOINT("sched_process_fork")
 int BPF_PROG(jank_on_fork, struct task_struct *parent, struct task_struct *child)
 {
-	__u32 parent_tgid = KREAD(parent, tgid), tgid = KREAD(child, tgid), one = 1;
+	__u32 parent_tgid = pids__tgid(parent), tgid = pids__tgid(child), one = 1;
 
 	if (tgid == parent_tgid || !bpf_map_lookup_elem(&jank_tgids, &parent_tgid))
 		return 0;
@@ -173,7 +173,7 @@ static __always_inline void sched__exit(struct task_struct *task, __u32 tgid)
 	struct jank_thread *t;
 	u64 now;
 
-	if ((__u32)KREAD(task, pid) == tgid) {
+	if (pids__tid(task) == tgid) {
 		bpf_map_delete_elem(&jank_pollers, &tgid);
 		bpf_map_delete_elem(&jank_parkers, &tgid);
 	}
@@ -191,17 +191,17 @@ static __always_inline void sched__exit(struct task_struct *task, __u32 tgid)
 	if (sched__is_loop(t))
 		if (!sched__send_thread(t, task, now))
 			t->dispatch_cnt = 0;
-	thread__free(task, KREAD(task, pid));
+	thread__free(task, pids__tid(task));
 }
 
 TRACEPOINT("sched_process_exit")
 int BPF_PROG(jank_on_exit, struct task_struct *task)
 {
-	__u32 tgid = KREAD(task, tgid);
+	__u32 tgid = pids__tgid(task);
 
 	/* of any thread: threads that a dispatch waited for have frames, too */
-	script__forget(KREAD(task, pid));
-	if (!filter__maybe(tgid))
+	script__forget(pids__tid(task));
+	if (!filter__maybe(task))
 		return 0;
 	preempt__disable();
 	sched__exit(task, tgid);
@@ -213,20 +213,24 @@ int BPF_PROG(jank_on_exit, struct task_struct *task)
  * A thread other than the main one also takes over the main thread's number; its earlier records
  * have its old number. The program has a new name, which a filter may not admit.
  */
-static __always_inline void sched__exec(struct task_struct *task, pid_t old_tid)
+static __always_inline void sched__exec(struct task_struct *task, pid_t machine_old_tid)
 {
 	bool admitted = filter__traced(task);
 	bool compat = compat__is_32bit(compat__user_regs(task));
 	struct jank_rec_exec rec = {};
-	__u32 tgid = KREAD(task, tgid);
+	bool by_thread = machine_old_tid != KREAD(task, pid);
+	__u32 tgid = pids__tgid(task), old_tid = machine_old_tid;
 	struct jank_thread *t;
 	u64 now;
 
-	if (filter__maybe(tgid)) {
+	/* The old number in a namespace is gone; only plain probes need it. */
+	if (jank_conf.pid_level)
+		old_tid = by_thread ? 0 : pids__tid(task);
+	if (filter__maybe(task)) {
 		bpf_map_delete_elem(&jank_pollers, &tgid);
 		bpf_map_delete_elem(&jank_parkers, &tgid);
 	}
-	script__forget(KREAD(task, pid));
+	script__forget(pids__tid(task));
 	t = thread__get_as(task, old_tid);
 	if (jank_conf.all ? !t && !(compat && jank_conf.compat_apart) : !admitted)
 		return;
@@ -246,13 +250,13 @@ static __always_inline void sched__exec(struct task_struct *task, pid_t old_tid)
 		t->parks = 0;
 		t->off = 0;
 		t->code = 0;
-		if (!admitted || (THREAD_BY_ID && old_tid != KREAD(task, pid))) {
+		if (!admitted || (THREAD_BY_ID && by_thread)) {
 			sched__send_thread(t, task, now);
 			thread__drop(task, old_tid);
 		}
 	}
 	record__head(&rec.hdr, JANK_REC_EXEC, sizeof(rec), now, task);
-	if (old_tid != KREAD(task, pid))
+	if (by_thread)
 		rec.hdr.flags = JANK_EXEC_BY_THREAD;
 	if (compat)
 		rec.hdr.flags |= JANK_EXEC_32BIT;

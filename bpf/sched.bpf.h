@@ -57,7 +57,7 @@ static __noinline int sched__ask(struct jank_thread *t, struct task_struct *task
 	t->fault_inode = 0;
 	wait_args__ask(&t->await, task, state, poll__class(t->span.rec.syscall), now);
 	if (jank_conf.watch_ns && waker_watch__wants(state))
-		waker_watch__begin(KREAD(task, pid), now);
+		waker_watch__begin(pids__tid(task), now);
 	return 0;
 }
 
@@ -122,7 +122,7 @@ static __noinline int sched__keep_start(struct jank_thread *t, struct task_struc
 	rec->slice_cnt = 0;
 	rec->prio = facts__prio(task);
 	__builtin_memset(&rec->waker, 0, sizeof(rec->waker));
-	slices__add(&t->span, t->woken_ns, KREAD(task, pid));
+	slices__add(&t->span, t->woken_ns, pids__tid(task));
 	rec->hdr.size = stack__size(rec);
 	t->start_throttled_ns = throttled_ns < rec->ns ? throttled_ns : rec->ns;
 	return 0;
@@ -247,10 +247,10 @@ static __noinline int sched__send_span(struct jank_thread *t, struct task_struct
 	if (rec->state != JANK_STATE_RUNNABLE)
 		wait_object__send(rec, &t->await, task);
 	if (jank_conf.copy_sz)
-		copy_user_stack__send(KREAD(task, pid), rec->t_ns);
+		copy_user_stack__send(pids__tid(task), rec->t_ns);
 	stack__complete(&t->span, task);
 	if (runnable_ns >= jank_conf.span_min_ns)
-		slices__add(&t->span, now - runnable_ns, KREAD(task, pid));
+		slices__add(&t->span, now - runnable_ns, pids__tid(task));
 	rec->hdr.size = stack__size(rec);
 	script__send_taken(task, rec->t_ns, now);
 	if (record__send_stack(&t->span, rec->hdr.size))
@@ -283,7 +283,7 @@ static __always_inline void sched__arrive(struct jank_thread *t, struct task_str
 	t->early_wake_ns = 0;
 	thread__set_counted(t, 0);
 	if (jank_conf.watch_ns)
-		since_ns = waker_watch__end(KREAD(task, pid), sched__was_refused(t) ? now : 0);
+		since_ns = waker_watch__end(pids__tid(task), sched__was_refused(t) ? now : 0);
 	if (!since_ns) /* in a wait made of slices, the last one shows the waker, however short */
 		since_ns = t->span.rec.t_ns;
 	if (now - since_ns >= jank_conf.span_min_ns)

@@ -31,7 +31,7 @@ static __always_inline struct jank_script *script__find(__u32 tgid, __u32 tid)
 /* Returns the entry of a thread with frames that belong in its stacks. */
 static __always_inline struct jank_script *script__of(struct task_struct *task)
 {
-	struct jank_script *s = script__find(KREAD(task, tgid), KREAD(task, pid));
+	struct jank_script *s = script__find(pids__tgid(task), pids__tid(task));
 
 	return s && !s->where.frame_sz ? s : NULL;
 }

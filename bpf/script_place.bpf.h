@@ -96,7 +96,7 @@ __weak __noinline int script_place__identity(__u32 tgid, __u32 tid)
 /* Sends the frames that identify the current task's wait; its WAIT record must follow. */
 static __always_inline void script_place__send(struct task_struct *task, __u64 now)
 {
-	struct jank_script *s = script__find(KREAD(task, tgid), KREAD(task, pid));
+	struct jank_script *s = script__find(pids__tgid(task), pids__tid(task));
 
 	if (!s || !s->rec.identity)
 		return;

@@ -49,7 +49,7 @@ static __always_inline void slices__log_as(struct task_struct *task, __u32 tid, 
 		slices->recent[tid & (JANK_SLICE_RECENT - 1)] = slices->head;
 		slice->begin_ns = slices->last_ns;
 		slice->ns = now - slices->last_ns;
-		slice->tgid = KREAD(task, tgid);
+		slice->tgid = pids__tgid(task);
 		slice->tid = tid;
 		slice->prio = facts__prio(task);
 		record__comm(slice->comm, task);
@@ -61,7 +61,7 @@ static __always_inline void slices__log_as(struct task_struct *task, __u32 tid, 
 /* Logs the task that leaves this CPU, for the threads that wait for a CPU. */
 static __always_inline void slices__log(struct task_struct *task, u64 now)
 {
-	slices__log_as(task, KREAD(task, pid), now);
+	slices__log_as(task, pids__tid(task), now);
 }
 
 /*

@@ -183,7 +183,7 @@ static __noinline int thread__arrive_late(struct jank_thread *t, struct task_str
 	thread__set_counted(t, 0);
 	t->state = JANK_STATE_RUNNING;
 	if (jank_conf.watch_ns)
-		waker_watch__end(KREAD(task, pid), 0);
+		waker_watch__end(pids__tid(task), 0);
 	/* The stack of a long span should be sent, but its kernel part has changed by now. */
 	if (state == JANK_STATE_RUNNABLE &&
 	    (s64)(now - ran - t->span.rec.t_ns) < (s64)jank_conf.span_min_ns)
@@ -350,7 +350,7 @@ static __always_inline void thread__close_as(struct jank_thread *t, struct task_
 static __always_inline void thread__close(struct jank_thread *t, struct task_struct *task, u64 now,
 					  __u32 end)
 {
-	thread__close_as(t, task, now, end, KREAD(task, pid));
+	thread__close_as(t, task, now, end, pids__tid(task));
 }
 
 #endif

@@ -24,12 +24,12 @@ static __always_inline struct jank_thread *thread__get_as(struct task_struct *ta
 
 static __always_inline struct jank_thread *thread__get(struct task_struct *task)
 {
-	return thread__get_as(task, KREAD(task, pid));
+	return thread__get_as(task, pids__tid(task));
 }
 
 static __always_inline struct jank_thread *thread__alloc(struct task_struct *task)
 {
-	__u32 zero = 0, tid = KREAD(task, pid);
+	__u32 zero = 0, tid = pids__tid(task);
 	struct jank_thread *blank = bpf_map_lookup_elem(&jank_blank, &zero), *t;
 
 	if (!blank || bpf_map_update_elem(&jank_threads, &tid, blank, BPF_NOEXIST)) {

@@ -94,6 +94,8 @@ static __always_inline __u32 wait_object__peer_pid(struct sock *sk)
 	if (!bpf_core_field_exists(sk->sk_peer_pid) || !bpf_core_field_exists(struct upid, nr))
 		return 0;
 	pid = BPF_CORE_READ(sk, sk_peer_pid);
+	if (jank_conf.pid_level)
+		return pids__inside(pid);
 	upid = (void *)pid + bpf_core_field_offset(struct pid, numbers);
 	return pid ? BPF_CORE_READ(upid, nr) : 0;
 }

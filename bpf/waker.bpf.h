@@ -50,8 +50,8 @@ static __always_inline void waker__record(void *ctx, struct jank_rec_stack *rec,
 		flags |= JANK_STACK_WAKER_SOFTIRQ;
 	}
 	rec->waker.ns = 0;
-	rec->waker.tgid = KREAD(waker, tgid);
-	rec->waker.tid = KREAD(waker, pid);
+	rec->waker.tgid = pids__tgid(waker);
+	rec->waker.tid = pids__tid(waker);
 	record__comm(rec->waker.comm, waker);
 	rec->hdr.flags |= flags;
 }

@@ -80,7 +80,7 @@ static __always_inline u64 waker_watch__switch_cnt(struct task_struct *task)
  */
 static __always_inline bool waker_watch__knows(struct jank_other *other, struct task_struct *task)
 {
-	return *(volatile __u32 *)&other->tid == (__u32)KREAD(task, pid) &&
+	return *(volatile __u32 *)&other->tid == pids__tid(task) &&
 	       other->switch_cnt == waker_watch__switch_cnt(task);
 }
 
@@ -89,9 +89,9 @@ static __always_inline void waker_watch__fill(struct jank_other *other, struct t
 {
 	struct jank_rec_stack *rec = &other->span.rec;
 
-	if (other->tid && other->tid != (__u32)KREAD(task, pid))
+	if (other->tid && other->tid != pids__tid(task))
 		other->taken_ns = now;
-	other->tid = KREAD(task, pid);
+	other->tid = pids__tid(task);
 	other->switch_cnt = waker_watch__switch_cnt(task);
 	other->woken_ns = 0;
 	wait_args__none(&other->await);
@@ -116,7 +116,7 @@ static __noinline int waker_watch__leave(void *ctx, struct task_struct *task, bo
 
 	if (!watch || !waker_watch__minds(task) || !waker_watch__pay(watch, now))
 		return 0;
-	other = waker_watch__place(KREAD(task, pid));
+	other = waker_watch__place(pids__tid(task));
 	if (!other || !waker_watch__lock(other, now))
 		return 0;
 	if (!preempted && task_state & 0xffff)
@@ -214,8 +214,8 @@ static __noinline int waker_watch__send_waker(void *ctx, __u32 noted, struct tas
 	rec->state = JANK_STATE_RUNNING;
 	rec->syscall = compat__syscall_nr(compat__user_regs(waker));
 	rec->waker.ns = 0;
-	rec->waker.tgid = KREAD(wakee, tgid);
-	rec->waker.tid = KREAD(wakee, pid);
+	rec->waker.tgid = pids__tgid(wakee);
+	rec->waker.tid = pids__tid(wakee);
 	record__comm(rec->waker.comm, wakee);
 	kernel_cnt =
 		stack__cnt(bpf_get_stack(ctx, watch->buf.tail, JANK_KSTACK_MAX * sizeof(__u64), 0),
@@ -232,7 +232,7 @@ static __noinline int waker_watch__send_waker(void *ctx, __u32 noted, struct tas
 /* A sleeping thread without a dispatch is woken. Returns waker_watch__waker_of. */
 static __always_inline __u32 waker_watch__end_sleep(void *ctx, struct task_struct *task, u64 now)
 {
-	__u32 tid = KREAD(task, pid), state, noted = 0;
+	__u32 tid = pids__tid(task), state, noted = 0;
 	struct jank_other *other = waker_watch__place(tid);
 
 	if (!other ||
@@ -308,7 +308,7 @@ static __noinline int waker_watch__collect(struct jank_watch *watch, struct jank
 	if ((s64)(now - since_ns) < (s64)jank_conf.span_min_ns)
 		return false;
 	if (known)
-		return waker_watch__take(watch, other, KREAD(task, pid));
+		return waker_watch__take(watch, other, pids__tid(task));
 	if (!waker_watch__missed_none(other, task) || !waker_watch__lock(other, now))
 		return false;
 	waker_watch__begin_runnable(watch, other, task, now);
@@ -322,7 +322,7 @@ static __noinline int waker_watch__arrive(struct task_struct *task, u64 now)
 	struct jank_watch *watch = waker_watch__own();
 	struct jank_rec_stack *rec;
 	struct jank_other *other;
-	__u32 tid = KREAD(task, pid);
+	__u32 tid = pids__tid(task);
 	bool got;
 
 	if (!watch || !waker_watch__minds(task))

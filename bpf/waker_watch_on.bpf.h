@@ -63,9 +63,9 @@ static __always_inline struct jank_watch *waker_watch__own(void)
 /* May a dispatch wait for this thread? Not the idle task, kernel threads or jankbpf itself. */
 static __always_inline bool waker_watch__minds(struct task_struct *task)
 {
-	__u32 tgid = KREAD(task, tgid);
+	__u32 tgid = pids__tgid(task);
 
-	return !(KREAD(task, flags) & PF_KTHREAD) && KREAD(task, pid) &&
+	return !(KREAD(task, flags) & PF_KTHREAD) && pids__tid(task) &&
 	       tgid != jank_conf.self_tgid && tgid != jank_conf.name_tgid;
 }
 

@@ -131,9 +131,11 @@ struct page {
 
 struct upid {
 	int nr;
+	struct pid_namespace *ns;
 };
 
 struct pid {
+	unsigned int level;
 	struct upid numbers[1];
 };
 
@@ -234,6 +236,7 @@ struct task_struct {
 	struct thread_struct thread;
 	struct files_struct *files;
 	struct task_struct *group_leader;
+	struct pid *thread_pid;
 	u64 start_time;
 	unsigned long nvcsw, nivcsw;
 	unsigned long min_flt, maj_flt;

@@ -36,14 +36,36 @@ static __always_inline bool fits(void *stack, __u32 thread_sz)
 #endif
 }
 
+static __always_inline struct upid *innermost(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+
+	return (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+	       BPF_CORE_READ(pid, level) * bpf_core_type_size(struct upid);
+}
+
+static __always_inline void find_pids(struct task_struct *task)
+{
+	jank_calibration.tgid = BPF_CORE_READ(task, tgid);
+	jank_calibration.tid = BPF_CORE_READ(task, pid);
+	if (!bpf_core_field_exists(task->thread_pid))
+		return; /* before 4.19, or the types at hand lack it */
+	jank_calibration.pid_level = BPF_CORE_READ(task, thread_pid, level);
+	if (!jank_calibration.pid_level)
+		return;
+	jank_calibration.pid_ns = (__u64)BPF_CORE_READ(innermost(task), ns);
+	jank_calibration.tid = BPF_CORE_READ(innermost(task), nr);
+	task = BPF_CORE_READ(task, group_leader);
+	jank_calibration.tgid = BPF_CORE_READ(innermost(task), nr);
+}
+
 SEC("raw_tp/sys_enter")
 int jank_calibrate(void *ctx)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	void *stack = BPF_CORE_READ(task, stack);
 
-	jank_calibration.tgid = BPF_CORE_READ(task, tgid);
-	jank_calibration.tid = BPF_CORE_READ(task, pid);
+	find_pids(task);
 	jank_calibration.exec_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
 #pragma unroll
 	for (int i = THREAD_SZ_CNT - 1; i >= 0; i--) {

@@ -60,8 +60,12 @@ run setpriv --reuid 65534 --clear-groups --inh-caps=-all "$jank" doctor
 ok $? 'not root: 77, the missing capabilities, the remedy'
 
 run unshare -pf "$jank" doctor
-[ "$rc" = 77 ] && line missing 'pid namespace'
-ok $? "a container's process ids: 77"
+[ "$rc" = 77 ] && line missing 'pid namespace' && grep -q 'mount -t proc' "$dir/out"
+ok $? "/proc of another pid namespace: 77, with the remedy"
+
+run unshare -pf --mount-proc "$jank" doctor
+[ "$rc" = 0 ] && line degraded 'pid namespace'
+ok $? "a container's process ids: degraded"
 
 run unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf && exec "$0" doctor' "$jank"
 [ "$rc" = 77 ] && line missing types && line degraded btf && grep -q CONFIG_DEBUG_INFO_BTF "$dir/out"

@@ -27,7 +27,7 @@ cannot 'not root' 'CAP_BPF, CAP_PERFMON' setpriv --reuid 65534 --clear-groups --
 cannot 'root without CAP_PERFMON' 'lacks here: CAP_PERFMON' \
 	setpriv --bounding-set=-perfmon,-sys_admin
 cannot 'root of a user namespace' 'user namespace' unshare -Ur
-cannot "a container's process ids" '--pid=host' unshare -pf
+cannot "/proc of another pid namespace" '--pid=host' unshare -pf
 cannot 'no BTF' 'CONFIG_DEBUG_INFO_BTF' without_btf
 
 # By --disable-feature: as on a kernel without it.

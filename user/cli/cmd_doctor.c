@@ -62,12 +62,19 @@ static void check_namespaces(struct doctor_report *doc)
 	else
 		doctor_report__add(doc, FINDING_MISSING, "user namespace", "run it outside",
 				   "root here has no power over the kernel's tracing");
-	if (preflight__in_initial_ns("pid"))
+	if (!preflight__has_own_proc())
+		doctor_report__add(doc, FINDING_MISSING, "pid namespace",
+				   "mount it again (mount -t proc proc /proc), run it outside, or "
+				   "with --pid=host",
+				   "/proc shows another one than this process is in");
+	else if (preflight__in_initial_ns("pid"))
 		doctor_report__add(doc, FINDING_OK, "pid namespace", NULL, "the machine's own");
 	else
-		doctor_report__add(doc, FINDING_MISSING, "pid namespace",
+		doctor_report__add(doc, FINDING_DEGRADED, "pid namespace",
 				   "run it outside, or with --pid=host",
-				   "the kernel's events carry other process ids than those here");
+				   "only processes of this container are traced; outside of it, "
+				   "process N of the machine is %u + N, with its name only",
+				   JANK_PID_OUTSIDE);
 }
 
 static void doctor__check_user(struct doctor_report *doc)

@@ -25,7 +25,8 @@ struct loader_opts {
 	const char *btf_path; /* the kernel's types; NULL: its own (btf_source__path) */
 	uint64_t threshold_ns, hang_ns;
 	pid_t name_pid; /* jankbpf-name, which switches often: it is no other thread */
-	pid_t only_pid; /* the one process to trace, or 0: those passed to loader__add_process */
+	pid_t only_pid; /* the one process to trace, or 0: those passed to loader__add_process;
+			   in a pid namespace the latter */
 	const struct filter *filter;	   /* NULL: none */
 	const struct catalogue *catalogue; /* NULL: no marks; borrowed while the loader lives */
 	bool debugging;			   /* --debugging */

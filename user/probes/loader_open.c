@@ -20,6 +20,7 @@
 #include "probes/bpf_log.h"
 #include "probes/loader.h"
 #include "probes/loader_parts.h"
+#include "probes/preflight.h"
 #include "uprobes/links.h"
 #include "uprobes/uprobes.h"
 
@@ -31,6 +32,8 @@
 struct calibration {
 	uint32_t thread_sz;    /* bytes of a kernel stack up to the end of the registers */
 	uint64_t user_ip_mask; /* the bits that a user-space address of this kernel can have */
+	uint32_t pid_level;    /* of our pid namespace; 0: the machine's, or not known */
+	uint64_t pid_ns;       /* see struct jank_conf */
 };
 
 #define THREAD_SZ_MIN (16 * 1024)
@@ -58,6 +61,8 @@ static int judge(const struct jank_calibration *answer, struct calibration *ret,
 				     answer->tgid, getpid());
 	if (answer->thread_sz)
 		ret->thread_sz = answer->thread_sz;
+	ret->pid_level = answer->pid_level;
+	ret->pid_ns = answer->pid_ns;
 	return 0;
 }
 
@@ -100,6 +105,8 @@ static int run_calibration(const char *btf_path, struct calibration *ret, struct
 
 	ret->thread_sz = page_sz > THREAD_SZ_MIN ? page_sz : THREAD_SZ_MIN;
 	ret->user_ip_mask = user_ip_mask();
+	ret->pid_level = 0;
+	ret->pid_ns = 0;
 	res = load_calibration(btf_path, &skel, err);
 	if (res)
 		return res;
@@ -108,6 +115,12 @@ static int run_calibration(const char *btf_path, struct calibration *ret, struct
 	if (!bpf_prog_test_run_opts(bpf_program__fd(skel->progs.jank_calibrate), &run))
 		res = judge(&skel->bss->jank_calibration, ret, err);
 	calibrate__destroy(skel);
+	if (!res && !ret->pid_level && !preflight__in_initial_ns("pid"))
+		return err__set_exit(
+			err, JANK_EXIT_CANNOT, ENOTSUP,
+			"process ids here are a container's, and this kernel does not tell them to "
+			"the probes; run it outside, or with the machine's pid namespace "
+			"(--pid=host)");
 	return res;
 }
 
@@ -212,6 +225,8 @@ static void conf__fill(struct jank_conf *conf, const struct loader_opts *opts,
 	conf->compat_apart = compat_apart;
 	conf->switch_state = features__has(opts->features, FEATURE_SWITCH_STATE);
 	conf->thread_sz = calibration->thread_sz;
+	conf->pid_level = calibration->pid_level;
+	conf->pid_ns = calibration->pid_ns;
 	conf->user_ip_mask = calibration->user_ip_mask;
 	syscalls__set(conf);
 	if (opts->catalogue)
@@ -426,12 +441,14 @@ int loader__new(const struct loader_opts *opts, struct loader **ret, struct err 
 	res = run_calibration(opts->btf_path, &calibration, err);
 	if (res)
 		goto fail;
+	if (calibration.pid_level) /* it is compared with the machine's number */
+		loader->opts.only_pid = 0;
 	res = -ENOMEM;
 	loader->skel = open_skeleton(opts);
 	if (!loader->skel)
 		goto out;
-	conf__fill((struct jank_conf *)&loader->skel->rodata->jank_conf, opts, &calibration,
-		   loader->infer_begin, loader->compat_apart);
+	conf__fill((struct jank_conf *)&loader->skel->rodata->jank_conf, &loader->opts,
+		   &calibration, loader->infer_begin, loader->compat_apart);
 	loader->skel->bss->jank_threshold_ns = opts->threshold_ns;
 	choose_programs(loader);
 	choose_history(loader);

@@ -91,18 +91,25 @@ static int check_caps(struct err *err)
 	return code;
 }
 
+/* Without /proc, other checks report it. */
+bool preflight__has_own_proc(void)
+{
+	char link[16] = "";
+
+	return readlink("/proc/self", link, sizeof(link) - 1) < 0 || atoi(link) == getpid();
+}
+
 static int check_namespaces(struct err *err)
 {
 	if (!preflight__in_initial_ns("user"))
 		return err__set_exit(err, JANK_EXIT_CANNOT, EPERM,
 				     "root of a user namespace has no power over the kernel's "
 				     "tracing; run it outside, as the machine's root");
-	if (!preflight__in_initial_ns("pid"))
-		return err__set_exit(
-			err, JANK_EXIT_CANNOT, ENOTSUP,
-			"process ids here are a container's, the kernel's events carry "
-			"the machine's; run it outside, or with the machine's pid "
-			"namespace (--pid=host)");
+	if (!preflight__has_own_proc())
+		return err__set_exit(err, JANK_EXIT_CANNOT, ENOTSUP,
+				     "'/proc' shows another pid namespace than this one: mount it "
+				     "again (mount -t proc proc /proc), or run it outside, or with "
+				     "the machine's pid namespace (--pid=host)");
 	return 0;
 }
 

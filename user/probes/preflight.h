@@ -26,10 +26,13 @@ extern const size_t preflight_cap_cnt;
 bool preflight__has_cap(const struct capability *cap);
 
 /*
- * Are we in the initial namespace of that kind ("pid", "user")? Only there do the kernel's numbers
- * and privileges match ours.
+ * Are we in the initial namespace of that kind ("pid", "user")? Elsewhere the kernel's numbers and
+ * privileges are not ours.
  */
 bool preflight__in_initial_ns(const char *kind);
+
+/* Are the numbers in /proc those of our pid namespace? True without /proc. */
+bool preflight__has_own_proc(void);
 
 /*
  * Checks privileges, namespaces and BTF. Mounts tracefs if it is missing and we may; without it
