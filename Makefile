@@ -28,10 +28,12 @@ $(error SANITIZE and STATIC exclude each other: the sanitizers need the dynamic 
 endif
 
 # Of the machine that the program is for. ARCH is the kernel's and libbpf's name of it.
-TRIPLET   := $(shell $(CC) -dumpmachine)
-ifeq ($(TRIPLET),)
-$(error no compiler $(CC)$(if $(CROSS_COMPILE),: make deps-cross))
+TRIPLET   := $(shell $(CC) -dumpmachine 2>/dev/null)
+ifeq ($(TRIPLET)$(if $(CROSS_COMPILE),,native),)
+$(error no compiler $(CC): make deps-cross)
 endif
+# A fresh machine gets its compiler from `make deps`, or from `demo` and `check` before they build.
+TRIPLET   := $(or $(TRIPLET),$(shell uname -m)-linux-gnu)
 MACHINE   := $(firstword $(subst -, ,$(TRIPLET)))
 ARCH      := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(MACHINE)))
 
