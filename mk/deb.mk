@@ -11,7 +11,7 @@ BUILD_DEPENDS = $(shell awk '$$2 == "build" { sub(/\|.*/, "", $$1); printf "%s%s
 DEB_FILL = sed -e 's/@MAINTAINER@/$(MAINTAINER)/' -e 's/@BUILD_DEPENDS@/$(BUILD_DEPENDS)/'
 SOURCES  = $(if $(wildcard .git),git ls-files -z,find . -path ./.output -prune -o -type f -print0)
 
-deb: #:build Debian packages, in .output/deb (as an ordinary user; make deps-deb)
+deb: #:build Debian packages, in .output/deb (make deps-fleet)
 	$(Q)grep -q '^jankbpf ($(VERSION))' deploy/debian/changelog.in || \
 		{ echo "deploy/debian/changelog.in: has no entry of version $(VERSION)"; exit 1; }
 	$(Q)rm -rf $(DEB_DIR) && mkdir -p $(DEB_SOURCE)
@@ -23,4 +23,7 @@ deb: #:build Debian packages, in .output/deb (as an ordinary user; make deps-deb
 	$(Q)cd $(DEB_SOURCE) && env -u MAKEFLAGS -u MAKELEVEL dpkg-buildpackage -us -uc -b -j$(shell nproc)
 	$(Q)ls -l $(DEB_DIR)/*.deb
 
-.PHONY: deb
+check-deb: all #:tests build the packages, and install, upgrade and purge them in a clean Debian (make deps-fleet)
+	$(Q)prove tests/packages/deb.t
+
+.PHONY: deb check-deb

@@ -22,7 +22,8 @@ int mhd__load(struct err *err)
 	MHD_FUNCTIONS(MHD_LOAD)
 	return whole ? 0
 		     : err__set(err, ENOENT,
-				"serve needs " LIBRARY
-				", which cannot be loaded: install libmicrohttpd12");
+				"HTTP needs " LIBRARY
+				", which cannot be loaded: install libmicrohttpd12 (an agent can "
+				"do without: metrics-listen off)");
 }
 #endif
