@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""How often jankbpf diff is right: pairs of runs of redis, node and simjank, equal ones and ones with a known
+"""How often jankbpf diff is right: pairs of runs of redis, node, nginx and simjank, equal ones and ones with a known
 regression. `diff_trial.py [PAIRS [SECONDS]]`, as root on a machine with nothing else to do. Prints a line for each pair
 and the two figures: regressions found, equal pairs with something worse."""
 import http.client
@@ -14,9 +14,20 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 JANKBPF = os.path.join(ROOT, "jankbpf")
-REDIS_PORT, NODE_PORT = 7393, 7394
+REDIS_PORT, NODE_PORT, NGINX_PORT = 7393, 7394, 7395
 NODE = """require('http').createServer((q, s) => { const ms = Number(q.url.slice(1)), t = process.hrtime.bigint();
 while (process.hrtime.bigint() - t < BigInt(Math.round(ms * 1e6))); s.end(); }).listen(%d)""" % NODE_PORT
+
+
+# Perl of a handler (package libnginx-mod-http-perl) blocks its worker.
+NGINX = """load_module /usr/lib/nginx/modules/ngx_http_perl_module.so;
+daemon off; master_process off; pid %(dir)s/pid; error_log %(dir)s/log;
+events { worker_connections 64; }
+http { access_log off; client_body_temp_path %(dir)s/a; proxy_temp_path %(dir)s/b; fastcgi_temp_path %(dir)s/c;
+  uwsgi_temp_path %(dir)s/d; scgi_temp_path %(dir)s/e;
+  server { listen 127.0.0.1:%(port)d; location / { perl 'sub { my $r = shift; my ($ms) = $r->uri =~ m{/([\\d.]+)};
+    select(undef, undef, undef, $ms / 1000); $r->send_http_header("text/plain"); $r->print("x"); return OK; }'; } } }
+"""
 
 
 class Redis:
@@ -29,12 +40,13 @@ class Redis:
                        stdout=subprocess.DEVNULL)
 
 
-class Node:
-    def __init__(self, folder):
-        self.process = subprocess.Popen(["node", "-e", NODE], cwd=folder)
+class Web:
+    """A server that stalls for as many milliseconds as the path says."""
+
+    port = None
 
     def stall(self, ms):
-        connection = http.client.HTTPConnection("127.0.0.1", NODE_PORT)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port)
         while True:
             try:
                 connection.request("GET", f"/{ms}")
@@ -43,6 +55,23 @@ class Node:
                 time.sleep(0.1)
         connection.getresponse().read()
         connection.close()
+
+
+class Node(Web):
+    port = NODE_PORT
+
+    def __init__(self, folder):
+        self.process = subprocess.Popen(["node", "-e", NODE], cwd=folder)
+
+
+class Nginx(Web):
+    port = NGINX_PORT
+
+    def __init__(self, folder):
+        path = os.path.join(folder, "nginx.conf")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(NGINX % {"dir": folder, "port": self.port})
+        self.process = subprocess.Popen(["nginx", "-c", path, "-e", os.path.join(folder, "log")])
 
 
 def load(program, rng, end, short_cnt, ms):
@@ -62,7 +91,7 @@ def run(kind, folder, seconds, seed, short_cnt, ms):
                                     f"busy:{int(ms * .8)}ms-{int(ms * 1.2)}ms" + ",sleep:1ms" * short_cnt])
         program = None
     else:
-        program = {"redis": Redis, "node": Node}[kind](folder)
+        program = {"redis": Redis, "node": Node, "nginx": Nginx}[kind](folder)
         process = program.process
     time.sleep(0.7)
     tracer = subprocess.Popen([JANKBPF, "-q", "--json", "-t", "25ms", "-d", str(seconds + 1), "--interval", "500ms", "-o", out, "-p",
@@ -80,10 +109,10 @@ def main():
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 6
     found = false = 0
     for nr in range(2 * pairs):
-        kind, worse = ("redis", "node", "simjank")[nr % 3], nr % 2
+        kind, worse = ("redis", "node", "simjank", "nginx")[nr // 2 % 4], nr % 2
         # A regression is three times as many stalls among the requests, or stalls of twice the length.
         before = (6, 40)
-        after = ((2, 40), (6, 80))[nr // 2 % 2] if worse else before
+        after = ((2, 40), (6, 80))[nr // 8 % 2] if worse else before
         with tempfile.TemporaryDirectory(prefix="jankbpf-trial-") as folder:
             a, b = run(kind, folder, seconds, 2 * nr, *before), run(kind, folder, seconds, 2 * nr + 1, *after)
             done = subprocess.run([JANKBPF, "diff", "--json", a, b], capture_output=True, text=True, check=False)
