@@ -91,3 +91,20 @@ char *arena__str(struct arena *arena, const char *text)
 	text__add_utf8(arena__words(arena), text);
 	return arena__take_words(arena);
 }
+
+struct buffer {
+	ProtobufCBuffer base;
+	struct strbuf *to;
+};
+
+static void append(ProtobufCBuffer *buffer, size_t len, const uint8_t *data)
+{
+	strbuf__add(((struct buffer *)buffer)->to, data, len);
+}
+
+void strbuf__add_message(struct strbuf *sb, const ProtobufCMessage *message)
+{
+	struct buffer buffer = { .base.append = append, .to = sb };
+
+	protobuf_c_message_pack_to_buffer(message, &buffer.base);
+}

@@ -31,6 +31,9 @@ void *arena__message(struct arena *arena, const ProtobufCMessageDescriptor *desc
 struct strbuf *arena__words(struct arena *arena);
 char *arena__take_words(struct arena *arena);
 
+/* Adds the encoded message. */
+void strbuf__add_message(struct strbuf *sb, const ProtobufCMessage *message);
+
 /* The string itself if it is UTF-8, as protobuf requires; else a cleaned copy. NULL for NULL. */
 char *arena__str(struct arena *arena, const char *text);
 

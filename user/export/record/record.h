@@ -72,7 +72,7 @@ struct record {
 	struct arena arena;
 	Jankbpf__Summary *summary;   /* the last message, if it is one */
 	Jankbpf__Interval *interval; /* likewise */
-	bool stacks; /* write stacks */
+	bool stacks;		     /* write stacks */
 	struct {
 		unsigned classes; /* bits of enum redact */
 		uint8_t key[SIPHASH_KEY_SZ];
