@@ -29,7 +29,8 @@ LAYERS = {
     "options": {"procfs", "files", "base"},
     "journal": {"export", "model", "files", "base"},
     "serve": {"export", "files", "base"},
-    "deliver": {"serve", "journal", "export", "options", "symbol", "files", "base"},
+    "send": {"export", "options", "files", "base"},
+    "deliver": {"serve", "send", "journal", "export", "options", "symbol", "files", "base"},
     "catalogue": {"symbol", "procfs", "model", "files", "base"},
     "uprobes": {"catalogue", "symbol", "procfs", "files", "base"},
     "probes": {"uprobes", "catalogue", "options", "files", "base"},
@@ -37,7 +38,7 @@ LAYERS = {
     "session": {"deliver", "name", "enrich", "probes", "uprobes", "catalogue", "options", "journal", "export", "intake", "verdict", "symbol",
                 "procfs", "model", "files", "base"},
     "serve": {"export", "files", "base"},
-    "cli": {"serve", "session", "deliver", "name", "probes", "catalogue", "options", "journal", "export", "intake", "symbol", "model", "files", "base"},
+    "cli": {"serve", "send", "session", "deliver", "name", "probes", "catalogue", "options", "journal", "export", "intake", "symbol", "model", "files", "base"},
 }
 # A sink knows the record, not the model from which user/export/record makes it. These headers have
 # only data, words and sums.

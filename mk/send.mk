@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: GPL-2.0
+# The HTTP client that sends records to backends, if libcurl's header is there; the library is loaded
+# on demand (user/send/http.c). Static programs load no library, and builds for other machines do not
+# look for the header.
+
+HAVE_CURL := $(if $(STATIC)$(CROSS_COMPILE),,$(shell pkg-config --exists libcurl 2>/dev/null && echo y))
+
+ifneq ($(HAVE_CURL),)
+$(VARIANT)/user/send/http.o $(VARIANT)/tests/unit/test_http: CPPFLAGS += -DHAVE_CURL
+endif
