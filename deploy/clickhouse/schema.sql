@@ -168,7 +168,7 @@ CREATE TABLE IF NOT EXISTS jankbpf.left_out_local
     host String,
     unit String,
     process String,
-    version String,
+    version String,             -- of the interval's loops of this process; empty if they have several
     loop String,
     kind String,
     signature String,
