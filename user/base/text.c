@@ -32,6 +32,16 @@ static size_t form_len(const struct utf8_form *form, const unsigned char *s, siz
 	return form->len;
 }
 
+size_t text__cut(const char *str, size_t max)
+{
+	size_t len = strnlen(str, max), whole = len;
+
+	while (str[len] && whole && len - whole < 4 && ((unsigned char)str[whole] & 0xc0) == 0x80)
+		whole--;
+	/* Where no sequence begins, these are no UTF-8. */
+	return ((unsigned char)str[whole] & 0xc0) == 0x80 ? len : whole;
+}
+
 bool text__same(const char *a, const char *b)
 {
 	return a && b ? !strcmp(a, b) : a == b;

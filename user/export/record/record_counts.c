@@ -290,7 +290,7 @@ const Jankbpf__Record *record__of_interval(struct record *r, const struct interv
 {
 	Jankbpf__Record *ret;
 
-	if (setjmp(r->out_of_memory))
+	if (setjmp(r->arena.out_of_memory))
 		return NULL;
 	record__begin(r, true);
 	ret = record__new_message(r);
@@ -304,7 +304,7 @@ const Jankbpf__Record *record__of_summary(struct record *r, const struct summary
 {
 	Jankbpf__Record *ret;
 
-	if (setjmp(r->out_of_memory))
+	if (setjmp(r->arena.out_of_memory))
 		return NULL;
 	record__begin(r, true);
 	ret = record__new_message(r);
@@ -321,7 +321,7 @@ int record__add_faults(struct record *r, struct faults *faults, enum fault_order
 	size_t cnt;
 	int res = faults__list(faults, order, &list, &cnt);
 
-	if (!res && setjmp(r->out_of_memory))
+	if (!res && setjmp(r->arena.out_of_memory))
 		res = -ENOMEM;
 	if (!res && cnt) {
 		ret->grouped_by = (char *)faults__grouped_by(faults);
