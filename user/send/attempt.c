@@ -156,6 +156,25 @@ static enum outcome check(struct lane *lane, const char *url, const struct http_
 	return OUTCOME_DONE;
 }
 
+/*
+ * OTLP's signals in development have such paths, and many receivers lack them. Records that waited for
+ * one would keep back all others.
+ */
+static bool is_absent(const struct request *request, const struct http_answer *answer)
+{
+	return answer->result == HTTP_ANSWERED &&
+	       (answer->status == 404 || answer->status == 501) &&
+	       strstr(strbuf__str(&request->path), "/v1development/");
+}
+
+static void report_absence(struct lane *lane, const struct request *request)
+{
+	if (!lane->absence_reported)
+		log__info("%s: the receiver has no %s: that part is not sent to it",
+			  lane->backend->name, strbuf__str(&request->path));
+	lane->absence_reported = true;
+}
+
 static bool is_over(void *ctx)
 {
 	return lane__is_over(ctx);
@@ -191,6 +210,10 @@ static enum outcome ask(struct lane *lane, const char *url, const struct request
 		return OUTCOME_AGAIN;
 	http__request(lane->http, &settings, &http, answer);
 	strbuf__free(&whole);
+	if (is_absent(request, answer)) {
+		report_absence(lane, request);
+		return OUTCOME_ABSENT;
+	}
 	ret = outcome__of(answer);
 	if (ret == OUTCOME_REFUSED)
 		report_refusal(lane, url, answer, "");
@@ -219,7 +242,8 @@ static enum outcome ask_replicas(struct lane *lane, const struct request *reques
 		const char *url = lane->target.urls[lane->target.current];
 		enum outcome one = ask(lane, url, request, &answer, refused);
 
-		if (one == OUTCOME_DONE || one == OUTCOME_SPLIT || one == OUTCOME_STOPPED) {
+		if (one == OUTCOME_DONE || one == OUTCOME_SPLIT || one == OUTCOME_ABSENT ||
+		    one == OUTCOME_STOPPED) {
 			ret = one;
 			break;
 		}
@@ -245,6 +269,7 @@ enum outcome attempt__send(struct lane *lane, const struct request *request, uin
 			report_success(lane);
 			return outcome;
 		case OUTCOME_SPLIT:
+		case OUTCOME_ABSENT:
 		case OUTCOME_REFUSED:
 			lane->backoff.failures = 0;
 			return outcome;

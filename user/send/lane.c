@@ -60,7 +60,7 @@ static enum outcome send_records(struct lane *lane, const struct backend_part *p
 	if (!res)
 		lane->position.sent_bytes += outcome == OUTCOME_DONE ? request.body.len : 0;
 	request__free(&request);
-	if (res == -ENODATA)
+	if (res == -ENODATA || outcome == OUTCOME_ABSENT)
 		return OUTCOME_DONE;
 	if (outcome == OUTCOME_REFUSED || (outcome == OUTCOME_SPLIT && batch->record_cnt == 1)) {
 		*refused += batch->record_cnt;

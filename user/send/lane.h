@@ -23,7 +23,7 @@ struct lane {
 	uint64_t
 		stop_ns; /* CLOCK_MONOTONIC; 0: not asked to end yet. After that nothing is waited for */
 	long reported; /* the problem that was printed last; 0: none */
-	bool refusal_reported, position_reported;
+	bool refusal_reported, absence_reported, position_reported;
 };
 
 /* 0 or -errno with a message. The caller frees it with lane__end. */
@@ -46,6 +46,7 @@ enum outcome {
 	OUTCOME_FAULT,	 /* of the server, perhaps of this request: try again, not for ever */
 	OUTCOME_SPLIT,	 /* too large */
 	OUTCOME_REFUSED, /* for good */
+	OUTCOME_ABSENT,	 /* the backend has no such signal, which is alpha */
 	OUTCOME_STOPPED,
 };
 
@@ -54,7 +55,7 @@ enum outcome outcome__of(const struct http_answer *answer);
 
 /*
  * Sends a request to the replicas until one has it, again and again while that can help. Adds records
- * that the backend refused to *refused. Returns DONE, SPLIT, REFUSED or STOPPED.
+ * that the backend refused to *refused. Returns DONE, SPLIT, REFUSED, ABSENT or STOPPED.
  */
 enum outcome attempt__send(struct lane *lane, const struct request *request, uint64_t *refused);
 
