@@ -8,3 +8,11 @@ HAVE_CURL := $(if $(STATIC)$(CROSS_COMPILE),,$(shell pkg-config --exists libcurl
 ifneq ($(HAVE_CURL),)
 $(VARIANT)/user/send/http.o $(VARIANT)/tests/unit/test_http: CPPFLAGS += -DHAVE_CURL
 endif
+
+# Batches of the spool.
+HAVE_ZSTD := $(if $(STATIC)$(CROSS_COMPILE),,$(shell pkg-config --exists libzstd 2>/dev/null && echo y))
+
+ifneq ($(HAVE_ZSTD),)
+$(VARIANT)/user/export/spool/spool_format.o: CPPFLAGS += -DHAVE_ZSTD
+LDLIBS += -lzstd
+endif
