@@ -234,6 +234,18 @@ void sink_progress__end(struct sink_progress *progress, uint64_t nr, int result)
 	store(&progress->done, nr);
 }
 
+void sink__add_dropped(struct sink *sink, uint64_t cnt)
+{
+	uint64_t *to = sink->progress ? &sink->progress->dropped : &sink->dropped;
+
+	store(to, *to + cnt);
+}
+
+uint64_t sink__dropped(const struct sink *sink)
+{
+	return sink->progress ? sink->progress->dropped : sink->dropped;
+}
+
 /* Where the next write to a regular file begins. */
 static uint64_t position(int fd, const struct stat *st)
 {

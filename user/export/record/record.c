@@ -221,6 +221,8 @@ static void set_process(struct record *r, Jankbpf__Block *ret, const struct bloc
 	ret->container = record__str(r, block->container);
 	ret->pod = record__str(r, block->pod);
 	ret->unit = record__str(r, block->unit);
+	SET_APPLICATION(r, ret, &block->app);
+	ret->reduced = (char *)block->reduced;
 	SET_KNOWN(ret, names_uid, block->names_uid);
 	SET_KNOWN(ret, ns_pid, block->ns_pid);
 	ret->loop = record__str(r, block__loop(block));

@@ -82,6 +82,13 @@ struct record {
 #define NEW(r, type) record__message(r, &jankbpf__##type##__descriptor)
 /* Sets a known number. */
 #define SET(message, field, value) ((message)->has_##field = true, (message)->field = (value))
+/* What a process's application is, into a Block or a Loop. */
+#define SET_APPLICATION(r, message, app)                                                           \
+	((message)->service_name = record__str(r, (app)->service_name),                            \
+	 (message)->service_version = record__str(r, (app)->service_version),                      \
+	 (message)->service_namespace = record__str(r, (app)->service_namespace),                  \
+	 (message)->deployment_environment = record__str(r, (app)->environment),                   \
+	 (message)->version = record__str(r, application__version(app)))
 /* Sets a number; 0 means unknown. */
 #define SET_KNOWN(message, field, value)                                                           \
 	((message)->has_##field = !!(value), (message)->field = (value))
