@@ -118,7 +118,7 @@ def is_log_of(block, log, attribute, process):
             and attribute["jankbpf.cause.kind"] == block.cause.kind and attribute["thread.id"] == block.tid
             and attribute.get("code.function.name", "") == block.cause.frame.function
             and attribute["jankbpf.signature"] == block.cause.signature
-            and process["process.pid"] == block.pid and process["service.name"] in (block.process, block.unit[:-8])
+            and process["process.pid"] == block.pid and process["service.name"] in (block.service_name, block.process, block.unit[:-8])
             and process["host.name"] == block.host.name and process["host.arch"] in ("amd64", "arm64")
             and int(log["observedTimeUnixNano"]) - int(log["timeUnixNano"]) == block.duration_ns
             and log["severityText"] in ("WARN", "ERROR") and log["eventName"] == "jankbpf.block")
