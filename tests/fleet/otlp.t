@@ -29,12 +29,12 @@ SIZE_MAX = 4096
 
 
 def record_blocks(directory):
-    """Records of janking programs, as an agent's spool has them."""
+    """Records of janking programs, in a file and in a spool."""
     programs = [bad.simjank("--scenario", "busy:30ms,sleep:40ms,mutex:35ms", "--count", "100000"),
                 bad.simjank("--scenario", "busy:30ms", "--count", "100000")]
     pids = ",".join(str(program.pid) for program in programs)
     subprocess.run([bad.JANK, "-q", "-t", "25ms", "-d", str(SECONDS), "--interval", "1s", "-p", pids, "--format", "proto",
-                    "-o", directory], check=True, timeout=120, stdout=subprocess.DEVNULL)
+                    "-o", directory, "--spool", SPOOL], check=True, timeout=120, stdout=subprocess.DEVNULL)
     bad.end(*programs)
     return os.path.join(directory, "blocks.pb")
 
@@ -203,6 +203,28 @@ def test_collector(directory, path, records):
         test_garbage(collector, "/v1/logs", "/v1/metrics", "/v1development/profiles")
 
 
+def test_sender(directory, records):
+    """What the spool of a run holds comes by jankbpf send, once, and nothing is left to send."""
+    program = find("OTELCOL", "otelcol", "otelcol-contrib")
+    if not program:
+        return
+    with Collector(program, directory) as collector:
+        for _ in range(2):
+            done = subprocess.run([bad.JANK, "send", "--spool", SPOOL, "--otlp-url", collector.url], capture_output=True,
+                                  text=True, timeout=60, check=False)
+            ok(done.returncode == 0, "jankbpf send ends when all is sent", done.stderr)
+        got = collector.receiver.got
+        logs = [attributes(log)["jankbpf.block.id"] for request in got["/v1/logs"] for resource in request["resourceLogs"]
+                for log in resource["scopeLogs"][0]["logRecords"]]
+        ok(sorted(logs) == sorted(block.id for block in of_type(records, "block")), "each block of the spool arrived once",
+           len(logs))
+        agents = {attributes(resource["resource"])["jankbpf.agent.id"] for request in got["/v1/metrics"]
+                  for resource in request["resourceMetrics"]}
+        with open(os.path.join(SPOOL, "agent"), encoding="ascii") as file:
+            ok(agents == {file.read().strip()}, "with the identity of the spool", agents)
+        ok(got["/v1development/profiles"], "as did profiles")
+
+
 # --- VictoriaMetrics, which has metrics only
 
 def test_victoria(directory, path, records):
@@ -230,11 +252,13 @@ if not os.path.exists(ENCODE):
     bad.skip_all(f"{ENCODE} is not built: run make check-fleet")
 bad.need_tracing()
 DIRECTORY = tempfile.mkdtemp(dir=bad.SCRATCH)
+SPOOL = os.path.join(DIRECTORY, "spool")
 PATH = record_blocks(os.path.join(DIRECTORY, "records"))
 RECORDS = read_records(PATH)
 RECORDED_S = int(os.stat(PATH).st_mtime)
 test_decodes(PATH)
 test_sizes(PATH, RECORDS)
 test_collector(DIRECTORY, PATH, RECORDS)
+test_sender(DIRECTORY, RECORDS)
 test_victoria(DIRECTORY, PATH, RECORDS)
 bad.done()
