@@ -1,7 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-# Tests with what a fleet reports to: Prometheus, ClickHouse, OpenTelemetry.
+# Tests with real backends of a fleet. They start them, on free ports of 127.0.0.1, and skip what is not installed.
 
-check-fleet: all #:tests what needs backends, T=NAME for one (make deps-fleet)
-	$(Q)PERL5LIB=tests/lib prove $(or $(T:%=tests/fleet/%.t),tests/fleet/*.t)
+FLEET_T       = $(call ONLY,$(sort $(wildcard tests/fleet/*.t)))
+FLEET_ENCODE := $(VARIANT)/tests/fleet/encode
+
+$(FLEET_ENCODE): tests/fleet/encode.c $(LIB)
+	@mkdir -p $(@D)
+	$(call msg,TEST,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS)
+
+-include $(FLEET_ENCODE).d
+
+check-fleet: program tools $(FLEET_ENCODE) #:tests real backends of a fleet, those that are installed (make deps-fleet)
+	$(Q)FLEET_ENCODE=$(FLEET_ENCODE) $(call RUN_TESTS,$(FLEET_T))
 
 .PHONY: check-fleet

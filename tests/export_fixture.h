@@ -156,6 +156,12 @@ static inline struct block *fixture__cpu(void)
 	b->unit = strdup("redis-server.service");
 	b->container = strdup("3f8a2c1b9d7e6f5a4b3c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a");
 	b->pod = strdup("7f3b1d2e-0a9c-4b8d-9e6f-112233445566");
+	b->app = (struct application){ .service_name = strdup("cart"),
+				       .service_version = strdup("2.7.1"),
+				       .service_namespace = strdup("shop"),
+				       .environment = strdup("production"),
+				       .build_id = strdup("0123456789abcdef") };
+	b->reduced = "marks";
 	b->names_uid = 1000;
 	b->ns_pid = 17;
 	b->state_ns[JANK_STATE_RUNNING] = 300 * FIXTURE_MS;

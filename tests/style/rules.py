@@ -29,7 +29,8 @@ LAYERS = {
     "options": {"procfs", "files", "base"},
     "journal": {"export", "model", "files", "base"},
     "serve": {"export", "files", "base"},
-    "deliver": {"serve", "journal", "export", "options", "symbol", "files", "base"},
+    "send": {"export", "options", "files", "base"},
+    "deliver": {"serve", "send", "journal", "export", "options", "symbol", "files", "base"},
     "catalogue": {"symbol", "procfs", "model", "files", "base"},
     "uprobes": {"catalogue", "symbol", "procfs", "files", "base"},
     "probes": {"uprobes", "catalogue", "options", "files", "base"},
@@ -37,13 +38,13 @@ LAYERS = {
     "session": {"deliver", "name", "enrich", "probes", "uprobes", "catalogue", "options", "journal", "export", "intake", "verdict", "symbol",
                 "procfs", "model", "files", "base"},
     "serve": {"export", "files", "base"},
-    "cli": {"serve", "session", "deliver", "name", "probes", "catalogue", "options", "journal", "export", "intake", "symbol", "model", "files", "base"},
+    "cli": {"serve", "send", "session", "deliver", "name", "probes", "catalogue", "options", "journal", "export", "intake", "symbol", "model", "files", "base"},
 }
 # A sink knows the record, not the model from which user/export/record makes it. These headers have
 # only data, words and sums.
 SINK_MODEL = {"model/unwatched.h", "model/durations.h", "export/record/faults.h"}
 WIRE = ("bpf/jank_abi.h", "bpf/futex.h")  # of both sides; base may include neither
-TALKERS = ("cli", "session", "deliver", "name", "options", "enrich")  # who may print
+TALKERS = ("cli", "session", "deliver", "send", "name", "options", "enrich")  # who may print
 SKELETON = "jankbpf.skel.h"
 SKELETON_OWNERS = ("user/probes/loader.c", "user/probes/loader_attach.c", "user/probes/loader_open.c")
 
@@ -70,7 +71,8 @@ OPENERS = {
     "user/export/record_file.c": "our own output",
     "user/serve/record_index.c": "files of the DIR that the user named", "user/serve/marks.c": "likewise",
     "user/serve/removal.c": "likewise", "user/serve/block_log.c": "likewise", "user/serve/serve.c": "likewise",
-    "user/deliver/metrics_sink.c": "our own output",
+    "user/deliver/metrics_sink.c": "our own output", "user/export/spool/spool_dir.c": "our own output",
+    "user/deliver/records_user.c": "our own output",
     "user/export/record/record_redact.c": "the key, named by the user",
 }
 

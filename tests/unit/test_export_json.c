@@ -141,6 +141,12 @@ static const struct {
 	{ "bare", "\"exe\"", false },
 	{ "bare", "\"cgroup\"", false },
 	{ "bare", "\"container\"", false },
+	{ "bare", "\"version\"", false },
+	{ "bare", "\"reduced\"", false },
+	{ "cpu",
+	  "\"service_name\":\"cart\",\"service_version\":\"2.7.1\",\"service_namespace\":\"shop\","
+	  "\"deployment_environment\":\"production\",\"version\":\"2.7.1\",\"reduced\":\"marks\"",
+	  true },
 	{ "bare", "\"ns_pid\"", false },
 	{ "bare", "\"uid\"", false },
 	{ "cpu", "\"container\":\"3f8a2c1b9d7e", true },

@@ -292,6 +292,10 @@ static void test_verbosity(void)
 		"loud: container, pod and unit");
 	has_str(shown(loud, "cpu"), "\n   names chosen by uid 1000\n",
 		"loud: and who could have invented these names");
+	has_str(shown(loud, "cpu"),
+		"\n   service cart · of shop · version 2.7.1 · in production\n"
+		"   reduced to keep the budget: up to marks\n",
+		"loud: the application, and what the governor took away");
 	lacks_str(shown(loud, "bare"), "names chosen", "loud: nobody but root");
 	lacks_str(shown(plain, "cpu"), "container", "otherwise not");
 	lacks_str(shown(loud, "bare"), "container", "nor what is unknown");

@@ -25,7 +25,7 @@
 static const char *const readable[] = {
 	"schema", "id", "start", "loop", "severity", "kernel", "arch", "events", "kind", "what",
 	"signature", "priority", "policy", "role", "state", "syscall", "turns", "build_id",
-	"app_build_id", "network", "language", "reason", "waits_in",
+	"app_build_id", "network", "language", "reason", "waits_in", "reduced", "reduced",
 	/* of a Fault, which is made of redacted records */
 	"key", "summary", "process", "first", "last", "grouped_by",
 	/* of a LeftOut, likewise */
@@ -189,7 +189,7 @@ static struct record *redacting(unsigned classes)
 	struct record *r = record__new();
 	struct err err = { 0 };
 
-	if (!r || record__set_redaction(r, classes, NULL, &err) || setjmp(r->out_of_memory))
+	if (!r || record__set_redaction(r, classes, NULL, &err) || setjmp(r->arena.out_of_memory))
 		abort();
 	record__begin(r, true);
 	return r;
@@ -249,7 +249,7 @@ static void test_key(void)
 	has_str(err.msg, "chmod 600", "the remedy");
 	chmod(path, 0600);
 	is_int(record__set_redaction(r, ALL, path, &err), 0, "a key of our own");
-	if (setjmp(r->out_of_memory))
+	if (setjmp(r->arena.out_of_memory))
 		abort();
 	record__begin(r, true);
 	redact_with(r, "/bin/a", "host", &block);

@@ -32,6 +32,16 @@ static size_t form_len(const struct utf8_form *form, const unsigned char *s, siz
 	return form->len;
 }
 
+size_t text__cut(const char *str, size_t max)
+{
+	size_t len = strnlen(str, max), whole = len;
+
+	while (str[len] && whole && len - whole < 4 && ((unsigned char)str[whole] & 0xc0) == 0x80)
+		whole--;
+	/* Where no sequence begins, these are no UTF-8. */
+	return ((unsigned char)str[whole] & 0xc0) == 0x80 ? len : whole;
+}
+
 bool text__same(const char *a, const char *b)
 {
 	return a && b ? !strcmp(a, b) : a == b;
@@ -73,9 +83,10 @@ static size_t ascii_part(const char *s, size_t left)
 	return at;
 }
 
-size_t text__utf8_part(const char *str)
+/* Length before the first byte that is not UTF-8, of `left` bytes. */
+static size_t utf8_part(const char *str, size_t left)
 {
-	size_t left = strlen(str), at = ascii_part(str, left), len;
+	size_t at = ascii_part(str, left), len;
 
 	while (at < left && (len = text__utf8_len(str + at, left - at))) {
 		at += len;
@@ -84,17 +95,26 @@ size_t text__utf8_part(const char *str)
 	return at;
 }
 
+size_t text__utf8_part(const char *str)
+{
+	return utf8_part(str, strlen(str));
+}
+
 void text__add_utf8(struct strbuf *sb, const char *str)
 {
-	while (*str) {
-		size_t len = text__utf8_part(str);
+	size_t left = strlen(str);
+
+	while (left) {
+		size_t len = utf8_part(str, left);
 
 		strbuf__add(sb, str, len);
 		str += len;
-		if (!*str)
+		left -= len;
+		if (!left)
 			break;
 		strbuf__adds(sb, REPLACEMENT);
 		str++;
+		left--;
 	}
 }
 

@@ -19,6 +19,9 @@ size_t text__utf8_len(const char *s, size_t left);
 /* Length of str before its first byte that is not UTF-8, or of all of str. */
 size_t text__utf8_part(const char *str);
 
+/* Length of str, or at most max bytes that do not end inside a UTF-8 sequence. */
+size_t text__cut(const char *str, size_t max);
+
 /* True if both are equal texts, or both NULL. */
 bool text__same(const char *a, const char *b);
 

@@ -33,4 +33,7 @@ int cmd_report__run(const struct options *opts, struct err *err);
 /* `jankbpf serve`: shows the blocks of a directory of -o in a browser. */
 int cmd_serve__run(const struct options *opts, struct err *err);
 
+/* `jankbpf send`: sends the records of a spool to backends. */
+int cmd_send__run(const struct options *opts, struct err *err);
+
 #endif

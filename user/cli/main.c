@@ -13,6 +13,7 @@
 #include "deliver/deliver.h"
 #include "deliver/downloader.h"
 #include "deliver/react.h"
+#include "deliver/sender_process.h"
 #include "export/sink.h"
 #include "files/apart.h"
 #include "files/unread.h"
@@ -44,6 +45,8 @@ static int run(const struct options *opts, struct err *err)
 		return cmd_diff__run(opts, err);
 	case CMD_SERVE:
 		return cmd_serve__run(opts, err);
+	case CMD_SEND:
+		return cmd_send__run(opts, err);
 	case CMD_DOCTOR:
 		return cmd_doctor__run(opts);
 	case CMD_SCHEMA:
@@ -123,6 +126,8 @@ int main(int argc, char **argv)
 		return downloader__main();
 	if (argc == 2 && !strcmp(argv[1], REACT_WORD))
 		return react__main();
+	if (argc == 2 && !strcmp(argv[1], SENDER_WORD))
+		return sender_process__main();
 	if (argc == 2 && !strcmp(argv[1], NAME_WORD))
 		return name_server__main();
 	if (options__parse(argc, argv, &opts, &err)) {

@@ -19,7 +19,7 @@ const struct syscall_list deliver_calls = {
 	/* the socket to the tracer */
 	"recvfrom sendmsg"
 	/* DIR and its files; the time zone's file */
-	" openat close fstat newfstatat statx pread64 read lseek ftruncate flock fsync utimensat"
+	" openat close fstat newfstatat statx pread64 read lseek ftruncate flock fsync fdatasync utimensat"
 	" renameat renameat2 linkat unlinkat mkdirat readlinkat getdents64 fchmod fchmodat fcntl"
 	/* stdout and stderr */
 	" write writev poll ppoll"
@@ -103,6 +103,7 @@ static const struct syscall_rule fetch_rules[] = { { "socket", { { 0, INT, AF_IN
 						   { "clone", { { 0, NAMESPACES, 0 } } },
 						   { "prlimit64", { { 0, INT, 0 } } },
 						   { "prctl", { { 0, INT, PR_SET_NAME } } },
+						   { "prctl", { { 0, INT, PR_SET_PDEATHSIG } } },
 						   {} };
 
 const struct syscall_list fetch_calls = {
@@ -117,6 +118,8 @@ const struct syscall_list fetch_calls = {
 	/* a thread resolves names */
 	" rt_sigprocmask rt_sigaction sigaltstack set_robust_list rseq gettid tgkill"
 	" sched_getaffinity sched_yield"
+	/* the sender's child, and its spool */
+	" wait4 flock fdatasync"
 	/* the process itself */
 	" getpid getppid geteuid getuid getegid getgid uname getrusage clock_getres"
 	" clock_nanosleep",

@@ -76,15 +76,13 @@ static int open_child(struct child *child, enum deliver_kind kind, struct err *e
 
 	if (res)
 		return err__set(err, -res, "cannot map shared memory: %s", strerror(-res));
-	if (kind == DELIVER_HTTP) /* code that the filter does not allow to load */
-		res = metrics_http__load(err);
-	if (!res)
-		res = confine__deliver(kind, err);
-	if (res)
-		return res;
 	res = message__receive_record(DELIVER_SOCKET_FD, &nr, &child->setup);
 	if (!res)
 		res = setup__unpack(&child->setup, &child->opts);
+	if (!res && kind == DELIVER_HTTP) /* code that the filter does not allow to load */
+		res = metrics_http__load(err);
+	if (!res)
+		res = confine__deliver(kind, &child->opts, err);
 	if (res)
 		return res;
 	log__set_level(child->opts.verbosity);
@@ -140,6 +138,7 @@ static int deliver_one(struct child *child, struct strbuf *bytes)
 		sinks__record(&child->sinks, record, answer.nr, answer.results);
 	for (unsigned i = 0; !record && i < child->sinks.cnt; i++)
 		answer.results[i] = -ENOMEM;
+	answer.dropped = sinks__dropped(&child->sinks);
 	if (record)
 		jankbpf__record__free_unpacked(record, NULL);
 	return message__send_answer(DELIVER_SOCKET_FD, &answer, sizeof(answer));

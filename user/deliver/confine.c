@@ -9,6 +9,7 @@
 
 #include "base/confine.h"
 #include "base/syscall_filter.h"
+#include "deliver/records_user.h"
 #include "files/user_account.h"
 
 #define DELIVER_FILE_MAX 32 /* the directory sink has at most ten open */
@@ -41,12 +42,38 @@ static int become_user(const char *task, struct err *err)
 	return res;
 }
 
-static int confine(const struct confine_limits *limits, const char *task, struct err *err)
+/* The user that writes and sends records; else that of sudo. */
+static int become_records_user(const struct options *opts, const char *task, struct err *err)
+{
+	struct user_account account = {};
+	int res = records_user__find(opts, &account, err);
+
+	if (res == -ENOENT)
+		return become_user(task, err);
+	if (!res && opts->output_dir)
+		res = records_user__take_dir(&account, opts->output_dir, err);
+	if (!res && opts->spool)
+		res = records_user__take_dir(&account, opts->spool, err);
+	if (!res && account.uid != geteuid()) {
+		res = user_account__become(&account);
+		if (res)
+			err__set(err, -res,
+				 "cannot %s as the user %s: %s; start it as root, or "
+				 "leave out --records-user",
+				 task, account.name, strerror(-res));
+	}
+	user_account__free(&account);
+	return res;
+}
+
+/* opts: of the user that writes records; NULL: as the user of sudo. */
+static int confine(const struct confine_limits *limits, const struct options *opts,
+		   const char *task, struct err *err)
 {
 	int res = confine__drop_bounding_set();
 
 	if (!res) {
-		res = become_user(task, err);
+		res = opts ? become_records_user(opts, task, err) : become_user(task, err);
 		if (res)
 			return res;
 		res = confine__drop_capabilities();
@@ -60,12 +87,12 @@ static int confine(const struct confine_limits *limits, const char *task, struct
 		   : 0;
 }
 
-int confine__deliver(enum deliver_kind kind, struct err *err)
+int confine__deliver(enum deliver_kind kind, const struct options *opts, struct err *err)
 {
 	const struct confine_limits limits = { DELIVER_FILE_MAX, CONFINE_ORPHANED, &deliver_calls,
 					       deliver__more_calls(kind) };
 
-	return confine(&limits, "write records", err);
+	return confine(&limits, opts, "write records", err);
 }
 
 int confine__downloader(struct err *err)
@@ -73,7 +100,15 @@ int confine__downloader(struct err *err)
 	const struct confine_limits limits = { FETCH_FILE_MAX, SIGKILL, &fetch_calls,
 					       &syscalls_file_code };
 
-	return confine(&limits, "download debug files", err);
+	return confine(&limits, NULL, "download debug files", err);
+}
+
+int confine__sender(const struct options *opts, struct err *err)
+{
+	const struct confine_limits limits = { FETCH_FILE_MAX, SIGKILL, &fetch_calls,
+					       &syscalls_file_code };
+
+	return confine(&limits, opts, "send records", err);
 }
 
 int confine__react(struct err *err)

@@ -15,8 +15,14 @@
  * limit descriptors and system calls; ask for CONFINE_ORPHANED, the downloader for SIGKILL. Return
  * 0, or -errno with a message; then the process must end.
  */
-int confine__deliver(enum deliver_kind kind, struct err *err);
+int confine__deliver(enum deliver_kind kind, const struct options *opts, struct err *err);
 int confine__downloader(struct err *err);
+
+/*
+ * The same for the process that sends records: as the user that writes them. Of opts it needs the
+ * command and records_user.
+ */
+int confine__sender(const struct options *opts, struct err *err);
 
 /*
  * The same for the process that runs commands, as far as its commands may inherit it: it becomes
@@ -34,7 +40,7 @@ extern const struct syscall_list deliver_screen_calls;
 /* Besides deliver_calls, those of the kind: of a screen, or of connections; NULL: none. */
 const struct syscall_list *deliver__more_calls(enum deliver_kind kind);
 
-/* libdebuginfod and libcurl, which load code. */
+/* libdebuginfod and libcurl, which load code; the sender, which has a child and locks its spool. */
 extern const struct syscall_list fetch_calls;
 /* The start of one of our processes: from the tracer's clone to a filter of its own. */
 extern const struct syscall_list deliver_start_calls;

@@ -35,6 +35,7 @@ struct deliver {
 	unsigned death_cnt;	  /* since the last answer */
 	int status;		  /* of the process that ended last, as of waitpid */
 	uint64_t restart_cnt;
+	uint64_t dropped;
 	struct err failure; /* msg is empty: none */
 };
 
@@ -293,9 +294,16 @@ int deliver__record(struct deliver *d, const Jankbpf__Record *record, int *resul
 	if (d->bytes.len > BYTES_KEPT)
 		strbuf__free(&d->bytes);
 	d->death_cnt = 0;
+	if (answer.dropped > d->dropped) /* it is not trusted */
+		d->dropped = answer.dropped;
 	for (unsigned i = 0; i < d->greeting.sink_cnt; i++)
 		results[i] = answer.results[i];
 	return 0;
+}
+
+uint64_t deliver__dropped(const struct deliver *d)
+{
+	return d->dropped;
 }
 
 uint64_t deliver__restart_cnt(const struct deliver *d)

@@ -63,6 +63,9 @@ const char *deliver__sink_name(const struct deliver *deliver, unsigned i); /* se
  */
 int deliver__record(struct deliver *deliver, const Jankbpf__Record *record, int *results);
 
+/* Records that its sinks had taken, and dropped later. */
+uint64_t deliver__dropped(const struct deliver *deliver);
+
 /* How often the process was started again. */
 uint64_t deliver__restart_cnt(const struct deliver *deliver);
 

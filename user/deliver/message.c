@@ -115,6 +115,9 @@ struct setup {
 	uint32_t color, each, stacks, top;
 	uint32_t has_dir, has_qualifier, has_journal; /* strings that follow, with their NUL */
 	uint32_t has_listen, has_textfile, max_signatures;
+	uint32_t has_spool, has_user;
+	uint64_t spool_max;
+	uint32_t sends[SEND_CNT]; /* true: to this backend */
 };
 
 static void add_string(struct strbuf *sb, const char *str)
@@ -125,7 +128,7 @@ static void add_string(struct strbuf *sb, const char *str)
 
 void setup__pack(const struct options *opts, struct strbuf *sb)
 {
-	const struct setup setup = {
+	struct setup setup = {
 		.keep_ns = opts->keep_ns,
 		.max_size = opts->max_size,
 		.interval_ns = opts->interval_ns,
@@ -145,14 +148,21 @@ void setup__pack(const struct options *opts, struct strbuf *sb)
 		.has_listen = opts->metrics_listen != NULL,
 		.has_textfile = opts->metrics_textfile != NULL,
 		.max_signatures = opts->max_signatures,
+		.has_spool = opts->spool != NULL,
+		.has_user = opts->records_user != NULL,
+		.spool_max = opts->spool_max,
 	};
 
+	for (int i = 0; i < SEND_CNT; i++)
+		setup.sends[i] = opts->sends[i].url_cnt > 0;
 	strbuf__add(sb, &setup, sizeof(setup));
 	add_string(sb, opts->output_dir);
 	add_string(sb, opts->qualifier);
 	add_string(sb, opts->journal);
 	add_string(sb, opts->metrics_listen);
 	add_string(sb, opts->metrics_textfile);
+	add_string(sb, opts->spool);
+	add_string(sb, opts->records_user);
 }
 
 void setup__forget_journal(struct strbuf *sb)
@@ -194,7 +204,10 @@ int setup__unpack(const struct strbuf *sb, struct options *ret)
 		.stacks = setup.stacks,
 		.top = setup.top,
 		.max_signatures = setup.max_signatures,
+		.spool_max = setup.spool_max,
 	};
+	for (int i = 0; i < SEND_CNT; i++)
+		ret->sends[i].url_cnt = setup.sends[i];
 	if (setup.has_dir && !(ret->output_dir = take_string(&at, end)))
 		return -EBADMSG;
 	if (setup.has_qualifier && !(ret->qualifier = take_string(&at, end)))
@@ -204,6 +217,10 @@ int setup__unpack(const struct strbuf *sb, struct options *ret)
 	if (setup.has_listen && !(ret->metrics_listen = take_string(&at, end)))
 		return -EBADMSG;
 	if (setup.has_textfile && !(ret->metrics_textfile = take_string(&at, end)))
+		return -EBADMSG;
+	if (setup.has_spool && !(ret->spool = take_string(&at, end)))
+		return -EBADMSG;
+	if (setup.has_user && !(ret->records_user = take_string(&at, end)))
 		return -EBADMSG;
 	return 0;
 }

@@ -49,6 +49,7 @@ struct greeting {
 struct answer {
 	uint64_t nr;
 	int32_t results[SINK_MAX]; /* 0 or -errno; unused ones are 0 */
+	uint64_t dropped;	   /* of the run; see sink__add_dropped */
 };
 
 /* All return 0, -EPIPE if the other side is gone, or -errno. They wait and retry on EINTR. */

@@ -19,6 +19,8 @@ struct sink_metrics {
 	struct metrics *metrics;
 	struct metrics_http *http; /* NULL: none */
 	const char *textfile;
+	const char *spool;
+	struct send_names names;
 };
 
 /* --- the file */
@@ -71,10 +73,21 @@ static int write_textfile(const struct sink_metrics *s)
 
 /* --- the sink */
 
+static void show_spool(struct sink_metrics *s)
+{
+	struct spool_state state;
+
+	if (!spool_state__read(s->spool, s->names.list, &state, NULL))
+		metrics__set_spool(s->metrics, &state);
+}
+
 static int on_record(struct sink *sink, const Jankbpf__Record *record)
 {
 	struct sink_metrics *s = (struct sink_metrics *)sink;
 	int res = metrics__record(s->metrics, record);
+
+	if (s->spool && record->type_case == JANKBPF__RECORD__TYPE_INTERVAL)
+		show_spool(s);
 
 	if (!s->textfile || (record->type_case != JANKBPF__RECORD__TYPE_INTERVAL &&
 			     record->type_case != JANKBPF__RECORD__TYPE_SUMMARY))
@@ -131,6 +144,8 @@ int sink_metrics__new(const struct sink_metrics_opts *opts, struct sink **ret, s
 		return err__set(err, ENOMEM, "out of memory");
 	s->sink.ops = &ops;
 	s->textfile = opts->textfile;
+	s->spool = opts->spool;
+	s->names = opts->names;
 	s->metrics = metrics__new(opts->max_signatures);
 	res = s->metrics ? 0 : err__set(err, ENOMEM, "out of memory");
 	if (!res && opts->listen_fd >= 0)

@@ -5,12 +5,15 @@
 
 #include "base/err.h"
 #include "export/sink.h"
+#include "send/send.h"
 #include <stddef.h>
 
 struct sink_metrics_opts {
 	size_t max_signatures;
 	int listen_fd;	      /* of metrics_http__listen; -1: no server */
 	const char *textfile; /* replaced at each interval; borrowed. NULL: none */
+	const char *spool;    /* whose state is shown; borrowed. NULL: none */
+	struct send_names names;
 };
 
 /* 0, or -errno with a message. */

@@ -7,9 +7,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "deliver/message.h"
 #include "deliver/metrics_sink.h"
+#include "export/spool/spool.h"
 #include "options/options_table.h"
 
 bool output__wants_color(int fd)
@@ -152,12 +154,36 @@ static int dir_sink(const struct options *opts, struct sink **ret, struct err *e
 	return 0;
 }
 
+static bool has_metrics(const struct options *opts)
+{
+	return opts->command == CMD_AGENT && (opts->metrics_listen || opts->metrics_textfile);
+}
+
+#define SPOOL_INTERVAL_NS (10 * NS_PER_SEC)
+
+static int spool_sink(struct sinks *sinks, const struct options *opts, struct sink **ret,
+		      struct err *err)
+{
+	sinks->names = send__names(opts);
+
+	const struct spool_opts spool = {
+		.dir = opts->spool,
+		.max_bytes = opts->spool_max,
+		.interval_ns = opts->interval_ns ?: SPOOL_INTERVAL_NS,
+		.backends = sinks->names.list,
+	};
+
+	return sink_spool__new(&spool, !has_metrics(opts) || !opts->metrics_listen, ret, err);
+}
+
 static int metrics_sink(const struct options *opts, struct sink **ret, struct err *err)
 {
 	const struct sink_metrics_opts metrics = {
 		.max_signatures = opts->max_signatures,
 		.listen_fd = opts->metrics_listen ? DELIVER_LISTEN_FD : -1,
 		.textfile = opts->metrics_textfile,
+		.spool = opts->spool,
+		.names = send__names(opts),
 	};
 
 	return sink_metrics__new(&metrics, ret, err);
@@ -184,8 +210,13 @@ int sinks__open(struct sinks *sinks, const struct options *opts, struct sink_pro
 		if (!res)
 			sinks->list[sinks->cnt++] = sink;
 	}
-	if (!res && opts->command == CMD_AGENT &&
-	    (opts->metrics_listen || opts->metrics_textfile)) {
+	/* Before the metrics, which wait for connections. */
+	if (!res && opts->spool) {
+		res = spool_sink(sinks, opts, &sink, err);
+		if (!res)
+			sinks->list[sinks->cnt++] = sink;
+	}
+	if (!res && has_metrics(opts)) {
 		res = metrics_sink(opts, &sink, err);
 		if (!res)
 			sinks->list[sinks->cnt++] = sink;
@@ -219,4 +250,13 @@ void sinks__record(struct sinks *sinks, const Jankbpf__Record *record, uint64_t 
 			results[i] = sink->progress->result;
 		}
 	}
+}
+
+uint64_t sinks__dropped(const struct sinks *sinks)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < sinks->cnt; i++)
+		sum += sink__dropped(sinks->list[i]);
+	return sum;
 }

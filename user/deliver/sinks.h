@@ -9,14 +9,16 @@
 #include "base/err.h"
 #include "export/sink.h"
 #include "options/options.h"
+#include "send/send.h"
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SINK_MAX 3
+#define SINK_MAX 4
 
 struct sinks {
 	unsigned cnt;
 	struct sink *list[SINK_MAX];
+	struct send_names names; /* of the backends whose positions the spool reads */
 };
 
 /*
@@ -33,6 +35,9 @@ void sinks__close(struct sinks *sinks);
  * with progress, a number that was begun before is resumed where it was interrupted.
  */
 void sinks__record(struct sinks *sinks, const Jankbpf__Record *record, uint64_t nr, int *results);
+
+/* Records that sinks had taken and dropped, of the whole run. */
+uint64_t sinks__dropped(const struct sinks *sinks);
 
 /* True if fd is a terminal and NO_COLOR is not set. */
 bool output__wants_color(int fd);

@@ -85,16 +85,22 @@ struct sink_ops {
  */
 struct sink_progress {
 	uint64_t begun, done; /* numbers of the records begun and finished last */
-	uint64_t base;	/* size or position of the file before the record, + 1; 0: not written */
-	uint64_t sent;	/* bytes of the record that a pipe, socket or terminal has taken */
-	int32_t result; /* of `done`: 0 or -errno */
+	uint64_t base;	  /* size or position of the file before the record, + 1; 0: not written */
+	uint64_t sent;	  /* bytes of the record that a pipe, socket or terminal has taken */
+	uint64_t dropped; /* see sink__add_dropped */
+	int32_t result;	  /* of `done`: 0 or -errno */
 };
 
 /* The first member of every sink's own struct. */
 struct sink {
 	const struct sink_ops *ops;
 	struct sink_progress *progress; /* NULL: a record is never resumed */
+	uint64_t dropped;		/* without progress; see sink__add_dropped */
 };
+
+/* Counts records that the sink had taken, and had to drop before they reached their destination. */
+void sink__add_dropped(struct sink *sink, uint64_t cnt);
+uint64_t sink__dropped(const struct sink *sink);
 
 /* False: the record `nr` is finished, and progress has its result. progress may be NULL. */
 bool sink_progress__begin(struct sink_progress *progress, uint64_t nr);

@@ -134,6 +134,11 @@ static int add_process(struct answers *a, ProtobufCMessage *message)
 		.pod = m->pod,
 		.unit = m->unit,
 		.names_uid = m->names_uid,
+		.app = { .service_name = m->service_name,
+			 .service_version = m->service_version,
+			 .service_namespace = m->service_namespace,
+			 .environment = m->deployment_environment,
+			 .build_id = m->build_id },
 	};
 	return 0;
 }

@@ -381,6 +381,11 @@ int journal__add_process(struct journal_writer *jw, const struct identity *proce
 	message.container = process->container;
 	message.pod = process->pod;
 	message.unit = process->unit;
+	message.service_name = process->app.service_name;
+	message.service_version = process->app.service_version;
+	message.service_namespace = process->app.service_namespace;
+	message.deployment_environment = process->app.environment;
+	message.build_id = process->app.build_id;
 	if (process->names_uid)
 		SET(&message, names_uid, process->names_uid);
 	return journal_writer__message(jw, JOURNAL_PROCESS, &message.base);

@@ -5,6 +5,7 @@
  */
 #include "model/block.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,6 +110,7 @@ void block__free(struct block *block)
 	free(block->container);
 	free(block->pod);
 	free(block->unit);
+	application__clear(&block->app);
 	free(block->role);
 	free(block->network);
 	stack__free(&block->idle_place);
@@ -134,7 +136,9 @@ void loop_hist__clear(struct loop_hist *loop)
 	free(loop->process);
 	free(loop->unit);
 	free(loop->container);
-	loop->process = loop->unit = loop->container = NULL;
+	free(loop->pod);
+	loop->process = loop->unit = loop->container = loop->pod = NULL;
+	application__clear(&loop->app);
 }
 
 static void free_loops(struct loop_hist *loops, size_t cnt)
@@ -278,6 +282,36 @@ const char *block__severity(const struct block *block)
 	return hang ? "hang" : "jank";
 }
 
+/* --- the application of a process */
+
+int application__copy(struct application *ret, const struct application *from)
+{
+	application__clear(ret);
+	if (!text__copy(&ret->service_name, from->service_name) &&
+	    !text__copy(&ret->service_version, from->service_version) &&
+	    !text__copy(&ret->service_namespace, from->service_namespace) &&
+	    !text__copy(&ret->environment, from->environment) &&
+	    !text__copy(&ret->build_id, from->build_id))
+		return 0;
+	application__clear(ret);
+	return -ENOMEM;
+}
+
+void application__clear(struct application *app)
+{
+	free(app->service_name);
+	free(app->service_version);
+	free(app->service_namespace);
+	free(app->environment);
+	free(app->build_id);
+	*app = (struct application){};
+}
+
+const char *application__version(const struct application *app)
+{
+	return app->service_version ?: app->build_id;
+}
+
 /* --- Copies of a process's identity: each thread has its own. */
 
 struct identity *identity__copy(const struct identity *process)
@@ -293,7 +327,8 @@ struct identity *identity__copy(const struct identity *process)
 	if (!text__copy(&ret->name, process->name) && !text__copy(&ret->exe, process->exe) &&
 	    !text__copy(&ret->cgroup, process->cgroup) &&
 	    !text__copy(&ret->container, process->container) &&
-	    !text__copy(&ret->pod, process->pod) && !text__copy(&ret->unit, process->unit))
+	    !text__copy(&ret->pod, process->pod) && !text__copy(&ret->unit, process->unit) &&
+	    !application__copy(&ret->app, &process->app))
 		return ret;
 	identity__free(ret);
 	return NULL;
@@ -309,5 +344,6 @@ void identity__free(struct identity *process)
 	free(process->container);
 	free(process->pod);
 	free(process->unit);
+	application__clear(&process->app);
 	free(process);
 }

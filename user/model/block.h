@@ -235,6 +235,17 @@ struct host_info {
 	uint64_t mem_total_kb, mem_free_kb, mem_available_kb;
 };
 
+/* The application of a process, by its own words; NULL: not known. The owner frees the texts. */
+struct application {
+	char *service_name, *service_version, *service_namespace, *environment;
+	char *build_id; /* of the executable: lower-case hex */
+};
+
+int application__copy(struct application *ret, const struct application *from); /* 0, -ENOMEM */
+void application__clear(struct application *app); /* frees its texts */
+/* Its version: borrowed from app; NULL: not known. */
+const char *application__version(const struct application *app);
+
 enum block_type { BLOCK_JANK, BLOCK_HANG };
 
 /* Why stacks end early, as bits; 0 is "complete". JSON: `stack_quality`. */
@@ -299,11 +310,13 @@ struct block {
 	char *cgroup;	 /* NULL: not known */
 	char *container, *pod, *unit; /* from the cgroup path; NULL: none */
 	uint32_t names_uid;	      /* of identity */
-	uint32_t loop;		      /* JANK_LOOP_* */
-	char *network;		      /* "wifi", …: see procfs/network.h; NULL: not known */
-	char *role;		      /* type of a browser process: "renderer"; NULL: none */
-	const char *loop_name;	      /* from the catalogue or journal, borrowed; NULL: use loop */
-	int32_t fd;		      /* epoll descriptor of the loop, or -1 */
+	struct application app;
+	const char *reduced;   /* by the governor: a word of the schema, static; NULL: nothing */
+	uint32_t loop;	       /* JANK_LOOP_* */
+	char *network;	       /* "wifi", …: see procfs/network.h; NULL: not known */
+	char *role;	       /* type of a browser process: "renderer"; NULL: none */
+	const char *loop_name; /* from the catalogue or journal, borrowed; NULL: use loop */
+	int32_t fd;	       /* epoll descriptor of the loop, or -1 */
 	int32_t ready_cnt;
 	bool hang_reported; /* a hang record was sent before */
 	bool over_hang;	    /* longer than --hang, with or without a hang record */
@@ -336,7 +349,9 @@ struct block {
 struct loop_hist {
 	uint32_t pid;
 	char *process;
-	char *unit, *container; /* of a process that lives, in intervals; else NULL */
+	char *unit, *container, *pod; /* of a process that lives, in intervals; else NULL */
+	struct application app;	      /* likewise */
+	uint64_t threshold_ns;	      /* of an override; 0: as all */
 	uint32_t loop;
 	const char *loop_name; /* as in struct block */
 	uint64_t dispatch_cnt, block_cnt;
@@ -373,6 +388,7 @@ struct summary {
 	struct unwatched_list unwatched;
 	struct over_shares over_share;
 	bool idle_loop; /* a loop waits and made no turn; not in the journal */
+	uint64_t paused_ns, blind_ns, governor_step_cnt; /* of an agent */
 	struct summary_reactions reactions;
 	struct summary_histories histories;
 	const struct ignored *ignored; /* of --ignore; borrowed */
@@ -404,6 +420,11 @@ struct interval {
 	bool unwatched_known; /* a look at what is not watched has ended */
 	uint64_t unwatched_cnt;
 	struct host_info host; /* its texts are borrowed; name NULL: not known */
+	uint64_t paused_ns, blind_ns, governor_step_cnt;
+	bool governed;	     /* there is a budget: then also */
+	uint64_t bpf_ns;     /* in our probes */
+	uint32_t level;	     /* the governor's */
+	const char *reduced; /* a word of the schema, static; NULL: nothing */
 };
 
 /* Frees its texts. */
@@ -477,6 +498,7 @@ struct identity {
 	char *unit;	 /* systemd unit */
 	/* User who could have invented the last three: cgroup__names_uid; 0: none but root. */
 	uint32_t names_uid;
+	struct application app; /* of the sink thread and the journal only */
 };
 
 /* A deep copy, or NULL: out of memory. */

@@ -48,7 +48,8 @@ static int set_process(struct block *block, const struct jank_rec_block *rec,
 	block->names_uid = process->names_uid;
 	if (text__copy(&block->exe, process->exe) || text__copy(&block->cgroup, process->cgroup) ||
 	    text__copy(&block->container, process->container) ||
-	    text__copy(&block->pod, process->pod) || text__copy(&block->unit, process->unit))
+	    text__copy(&block->pod, process->pod) || text__copy(&block->unit, process->unit) ||
+	    application__copy(&block->app, &process->app))
 		return -ENOMEM;
 	return 0;
 }

@@ -24,6 +24,7 @@ struct block_loss;
 	X(QUEUE_FULL, "queue_full")		  /* the sinks are slower than the blocks */       \
 	X(UNWRITTEN, "unwritten_records")	  /* a sink could not write: disk full, … */     \
 	X(JOURNAL, "unwritten_journal")		  /* the journal could not be written */           \
+	X(SPOOL_FULL, "spool_full")		  /* dropped before a backend had them */          \
 	X(SKIPPED, "probes_skipped")		  /* probe already running on that CPU */          \
 	X(NAMES, "names_cut_short")		  /* names or lines took too long */               \
 	X(UNANSWERED, "reads_unanswered")	  /* reading memory or a file timed out */         \

@@ -116,6 +116,16 @@ const struct command_row command_rows[] = {
 	  .example = "jankbpf serve blocks",
 	  .example_is = "the blocks of the directory blocks at http://127.0.0.1:7390",
 	  .operand = OPERAND_FILES },
+	{ CMD_SEND,
+	  "send",
+	  { "send [OPTIONS] --spool DIR --clickhouse-url|--otlp-url URL" },
+	  .summary = "send the records of a spool to backends, without a trace",
+	  .details = "Sends what a run with --spool has left, until each backend has all of it or "
+		     "the time of --timeout is over. The exit status is 0 if nothing is left. Only "
+		     "one process sends a spool: end an agent that does first. Needs no privilege "
+		     "beyond that of the spool's owner.",
+	  .example = "jankbpf send --spool spool --clickhouse-url http://127.0.0.1:8123",
+	  .example_is = "the records in spool to a ClickHouse on this machine" },
 	{ CMD_DOCTOR,
 	  "doctor",
 	  { "doctor [OPTIONS]" },

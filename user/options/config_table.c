@@ -14,6 +14,17 @@
 		section, name, name, live                                                          \
 	}
 
+/* In the options, the section stands before the key. */
+#define OF_BACKEND(section, key)                                                                   \
+	{                                                                                          \
+		section, key, section "-" key, false                                               \
+	}
+
+#define OF_EACH_BACKEND(section)                                                                   \
+	OF_BACKEND(section, "ca-file"), OF_BACKEND(section, "cert-file"),                          \
+		OF_BACKEND(section, "key-file"), OF_BACKEND(section, "proxy"),                     \
+		OF_BACKEND(section, "timeout")
+
 /* In the order of sections in deploy/jankbpf.conf, whose test compares both. */
 const struct config_key config_keys[] = {
 	SAME("select", "all", false),
@@ -46,6 +57,17 @@ const struct config_key config_keys[] = {
 	SAME("store", "journal", false),
 	SAME("store", "redact", false),
 	SAME("store", "redact-key", false),
+	SAME("store", "spool", false),
+	SAME("store", "spool-max", false),
+	{ "store", "user", "records-user", false },
+	OF_BACKEND("clickhouse", "url"),
+	OF_BACKEND("clickhouse", "database"),
+	OF_BACKEND("clickhouse", "user"),
+	OF_BACKEND("clickhouse", "password-file"),
+	OF_EACH_BACKEND("clickhouse"),
+	OF_BACKEND("otlp", "url"),
+	OF_BACKEND("otlp", "token-file"),
+	OF_EACH_BACKEND("otlp"),
 	{ "metrics", "listen", "metrics-listen", false },
 	{ "metrics", "textfile", "metrics-textfile", false },
 	SAME("notify", "on-block", false),

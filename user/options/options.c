@@ -421,6 +421,10 @@ void options__free(struct options *opts)
 	free(opts->files);
 	free(opts->concern);
 	free(opts->ignore);
+	for (size_t i = 0; i < SEND_CNT; i++) {
+		free(opts->sends[i].urls);
+		opts->sends[i] = (struct backend_options){};
+	}
 	while (opts->text_cnt)
 		free(opts->texts[--opts->text_cnt]);
 	free(opts->texts);

@@ -28,13 +28,14 @@ enum command {
 	CMD_REPORT,
 	CMD_DIFF,
 	CMD_SERVE,
+	CMD_SEND,
 	CMD_COMPLETION,
 	CMD_SCHEMA,
 	CMD_HELP,
 	CMD_VERSION
 };
 /* In the order of the words in the option table. */
-enum backend { BACKEND_AUTO, BACKEND_KERNEL, BACKEND_UPROBE };
+enum probe_backend { BACKEND_AUTO, BACKEND_KERNEL, BACKEND_UPROBE };
 enum marks { MARKS_AUTO, MARKS_ALWAYS, MARKS_NEVER };
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_PROTO };
@@ -49,6 +50,19 @@ enum report_format {
 };
 
 struct sink;
+
+/* How records reach a backend; NULL: not given. */
+struct backend_options {
+	const char **urls; /* shards; each has the URLs of its replicas, with blanks between them */
+	size_t url_cnt;	   /* 0: nothing is sent there */
+	const char *database;
+	const char *user, *password_file, *token_file;
+	const char *ca_file, *cert_file, *key_file;
+	const char *proxy;
+	uint64_t timeout_ns; /* of a request */
+};
+
+enum { SEND_CLICKHOUSE, SEND_OTLP, SEND_CNT };
 
 #define OPTION_ROWS_MAX 128 /* of the table of options */
 
@@ -67,7 +81,7 @@ struct options {
 	uint64_t threshold_ns, hang_ns;
 	unsigned fps;
 	bool threshold_given, fps_given; /* for replay: else the recording's value */
-	enum backend backend;
+	enum probe_backend backend;
 	enum marks marks;
 	const char *btf_path;	 /* NULL: the kernel's own, or the built-in one */
 	unsigned frequency_hz;	 /* 0: no samples */
@@ -114,6 +128,11 @@ struct options {
 	unsigned max_signatures;		       /* in the metrics */
 	const char *metrics_listen;		       /* ADDRESS:PORT; NULL: no HTTP server */
 	const char *metrics_textfile;		       /* NULL: none */
+	const char *spool;			       /* DIR; NULL: none */
+	uint64_t spool_max;			       /* bytes */
+	const char *records_user; /* of the processes that write and send; NULL: not given */
+	struct backend_options sends[SEND_CNT];
+	uint64_t send_timeout_ns; /* of the command send; 0: none */
 	/* By row of the table: each argument that was given, with a newline; NULL: none. Owned. */
 	char *values[OPTION_ROWS_MAX];
 	char **texts; /* owned: words that came from the configuration */

@@ -114,10 +114,11 @@ static int check_agent(struct parse *p)
 
 	if (!opts->interval_ns && set_interval(opts))
 		return p->code = err__set(p->err, ENOMEM, "out of memory");
-	if (!opts->output_dir && !opts->metrics_listen && !opts->metrics_textfile &&
+	if (!opts->output_dir && !opts->spool && !opts->metrics_listen && !opts->metrics_textfile &&
 	    !opts->on_command[0] && !opts->on_command[1] && !opts->on_command[2])
-		return parse__refuse(p, "nothing would get the results: give output in [store], or "
-					"listen or textfile in [metrics]");
+		return parse__refuse(
+			p, "nothing would get the results: give output or spool in [store], or "
+			   "listen or textfile in [metrics]");
 	return 0;
 }
 
@@ -186,6 +187,9 @@ int parse__check(struct parse *p)
 		return parse__refuse(
 			p, "--redact-key is the key of --redact: say what to hash, such as "
 			   "--redact paths,peers,messages");
+	code = parse__check_backends(p);
+	if (code)
+		return code;
 	if (options__traces(p->opts))
 		return check_trace(p);
 	if (p->opts->command == CMD_LOOPS)

@@ -32,4 +32,7 @@ int parse__refuse(struct parse *p, const char *fmt, ...) __attribute__((format(p
  */
 int parse__check(struct parse *p);
 
+/* options_backend.c: the backends of records; their files exist, and keys are closed to others. */
+int parse__check_backends(struct parse *p);
+
 #endif

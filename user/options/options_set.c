@@ -17,6 +17,7 @@
 #define LOOP_FILE_MAX 32
 #define DEBUG_DIR_MAX 32
 #define LOOP_MAX      64
+#define SHARDS_MAX    1024
 #define PATTERN_MAX   32 /* each is compared with each frame */
 
 typedef int parse_fn(const char *str, const char *option, uint64_t min, uint64_t max, uint64_t *ret,
@@ -461,13 +462,58 @@ int option__set_listen(struct options *opts, const struct option_row *row, const
 	return code;
 }
 
+/* NULL, or what is wrong with a list of URLs. */
+static const char *fault_of_urls(const char *at)
+{
+	if (has_control(at))
+		return "has control characters";
+	at += strspn(at, " ");
+	if (!*at)
+		return "is empty";
+	for (; *at; at += strspn(at, " ")) {
+		size_t len = strcspn(at, " ");
+		size_t scheme = !strncmp(at, "http://", 7)    ? 7
+				: !strncmp(at, "https://", 8) ? 8
+							      : 0;
+
+		if (!scheme || len == scheme)
+			return "is not http://HOST:PORT or https://HOST:PORT";
+		if (memchr(at, '@', len))
+			return "has a user: use the options for user, password and token";
+		if (memchr(at, '?', len) || memchr(at, '#', len))
+			return "has a query: give it up to the path";
+		at += len;
+	}
+	return NULL;
+}
+
+int option__set_urls(struct options *opts, const struct option_row *row, const char *arg,
+		     struct err *err)
+{
+	struct backend_options *to = field(opts, row);
+	const char *fault = to->url_cnt < SHARDS_MAX ? fault_of_urls(arg) : "is given too often";
+	const char **urls;
+
+	if (fault)
+		return err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
+				     "--%s %s: give a URL such as http://127.0.0.1:8123, or those "
+				     "of replicas with blanks between them",
+				     row->name, fault);
+	urls = reallocarray(to->urls, to->url_cnt + 1, sizeof(*urls));
+	if (!urls)
+		return no_memory(err);
+	urls[to->url_cnt++] = arg;
+	to->urls = urls;
+	return 0;
+}
+
 bool option__is_repeatable(const struct option_row *row)
 {
 	option_set_fn *const adding[] = {
 		option__set_pids,      option__set_comm,      option__set_uid,
 		option__set_cgroup,    option__set_loops,     option__set_loop_file,
 		option__set_debug_dir, option__set_disabled,  option__set_concern,
-		option__set_ignore,    option__set_verbosity,
+		option__set_ignore,    option__set_verbosity, option__set_urls,
 	};
 
 	for (size_t i = 0; i < sizeof(adding) / sizeof(*adding); i++)

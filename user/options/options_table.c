@@ -25,6 +25,8 @@
 #define REPORT	  (1u << CMD_REPORT)
 #define DIFF	  (1u << CMD_DIFF)
 #define SERVE	  (1u << CMD_SERVE)
+#define SEND	  (1u << CMD_SEND)
+#define SENDS	  (TRACE | AGENT | SEND)
 #define RECORDS	  (TRACE | REPLAY | SYMBOLIZE)
 #define ALWAYS	  (~0u)
 #define PID_MAX	  (1 << 22) /* the kernel's own limit */
@@ -36,6 +38,21 @@
 #endif
 
 #define AT(member) .offset = offsetof(struct options, member)
+
+/* Keys of the options of a backend, from its first one on. */
+enum {
+	KEY_URL,
+	KEY_DATABASE,
+	KEY_USER,
+	KEY_PASSWORD_FILE,
+	KEY_TOKEN_FILE,
+	KEY_CA_FILE,
+	KEY_CERT_FILE,
+	KEY_KEY_FILE,
+	KEY_PROXY,
+	KEY_TIMEOUT,
+	KEYS_SEND,
+};
 
 /* Keys of options without a short form. */
 enum {
@@ -87,6 +104,13 @@ enum {
 	KEY_METRICS_TEXTFILE,
 	KEY_CONFIG,
 	KEY_CHECK_CONFIG,
+	KEY_SPOOL,
+	KEY_SPOOL_MAX,
+	KEY_RECORDS_USER,
+	KEY_SEND_TIMEOUT,
+	KEY_CLICKHOUSE,
+	KEY_OTLP = KEY_CLICKHOUSE + KEYS_SEND,
+	KEY_END_SEND = KEY_OTLP + KEYS_SEND,
 	KEY_DISABLE_FEATURE,
 };
 
@@ -104,11 +128,46 @@ const struct section_info option_sections[SECTION_CNT] = {
 			     "the function to blame, one a line" },
 	[SECTION_AGENT] = { "The agent", "jankbpf agent --config jankbpf.conf",
 			    "a run with this configuration, until SIGTERM" },
+	[SECTION_SEND] = { "Where records are sent",
+			   "jankbpf send --spool spool --otlp-url http://127.0.0.1:4318",
+			   "what a run with --spool spool has left" },
 	[SECTION_OTHER] = { "Others", "jankbpf --schema > schema.json",
 			    "what a record looks like" },
 	[SECTION_TEST] = { "For tests", "jankbpf --disable-feature hw_cycles -p 1234",
 			   "as on a machine without hardware counters" },
 };
+
+#define SEND_TEXT(KEY, name, arg_, i, member, help_, more_)                                        \
+	{                                                                                          \
+		SECTION_SEND, KEY, name, arg_, NULL, SENDS, option__set_text, AT(sends[i].member), \
+			.help = help_, .more = more_                                               \
+	}
+
+/* The options that every backend has. */
+#define SEND_ROWS(FIRST, word, i, url_more)                                                        \
+	{ SECTION_SEND,                                                                            \
+	  (FIRST) + KEY_URL,                                                                       \
+	  word "-url",                                                                             \
+	  "URL",                                                                                   \
+	  NULL,                                                                                    \
+	  SENDS,                                                                                   \
+	  option__set_urls,                                                                        \
+	  AT(sends[i]),                                                                            \
+	  .help = "send the records of the spool there (repeatable: shards)",                      \
+	  .more = url_more },                                                                      \
+		SEND_TEXT((FIRST) + KEY_CA_FILE, word "-ca-file", "FILE", i, ca_file,              \
+			  "trust these authorities (PEM), not the system's", NULL),                \
+		SEND_TEXT((FIRST) + KEY_CERT_FILE, word "-cert-file", "FILE", i, cert_file,        \
+			  "certificate of this client (PEM)", NULL),                               \
+		SEND_TEXT((FIRST) + KEY_KEY_FILE, word "-key-file", "FILE", i, key_file,           \
+			  "its private key (PEM), closed to others", NULL),                        \
+		SEND_TEXT((FIRST) + KEY_PROXY, word "-proxy", "URL", i, proxy,                     \
+			  "reach it by this proxy, not by that of the environment", NULL),         \
+	{                                                                                          \
+		SECTION_SEND, (FIRST) + KEY_TIMEOUT, word "-timeout", "TIME", "30s", SENDS,        \
+			option__set_long_time, AT(sends[i].timeout_ns),                            \
+			.min = 100 * NS_PER_MS, .max = HOUR_NS, .help = "of a request"             \
+	}
 
 const struct option_row option_rows[] = {
 	{ SECTION_TARGET, 'p', "pid", "PID[,PID…]", NULL, TRACES | LOOPS, option__set_pids,
@@ -361,6 +420,38 @@ const struct option_row option_rows[] = {
 	  .help = "write the metrics to FILE at each interval",
 	  .more = "For node_exporter's textfile collector: FILE ends in .prom. It is replaced as a "
 		  "whole." },
+	{ SECTION_SEND, KEY_SPOOL, "spool", "DIR", NULL, RUNS | REPLAY | SEND, option__set_text,
+	  AT(spool), .help = "keep the records in DIR until each backend has them",
+	  .more = "Compressed batches in files of bounded size; a backend that was away gets them "
+		  "later, at least once. What --redact hashes is hashed there, too. DIR is made "
+		  "where it isn't there, for its owner alone (docs/fleet.md)." },
+	{ SECTION_SEND, KEY_SPOOL_MAX, "spool-max", "SIZE", "256M", RUNS | REPLAY, option__set_size,
+	  AT(spool_max), .min = MIB, .max = 16 * 1024 * GIB,
+	  .help = "with --spool: drop the oldest records beyond this",
+	  .more = "Those that some backend has not yet are counted (spool_full)." },
+	{ SECTION_SEND, KEY_RECORDS_USER, "records-user", "USER", NULL, RUNS, option__set_text,
+	  AT(records_user), .help = "the user that writes and sends records",
+	  .more = "A name or number of /etc/passwd. By default the user of sudo; of the agent "
+		  "jankbpf, if there is that user. Directories of root become that user's." },
+	{ SECTION_SEND, KEY_SEND_TIMEOUT, "timeout", "TIME", NULL, SEND, option__set_long_time,
+	  AT(send_timeout_ns), .min = 100 * NS_PER_MS, .max = YEAR_NS,
+	  .help = "send: end after this long, even if records are left" },
+	SEND_ROWS(KEY_CLICKHOUSE, "clickhouse", SEND_CLICKHOUSE,
+		  "The HTTP port, such as http://ch1:8123. Several URLs with blanks between them "
+		  "are replicas: if one does not take the records, the next is asked. Of several "
+		  "of these options this machine always uses the same one."),
+	SEND_TEXT(KEY_CLICKHOUSE + KEY_DATABASE, "clickhouse-database", "NAME", SEND_CLICKHOUSE,
+		  database, "its database; jankbpf by default", NULL),
+	SEND_TEXT(KEY_CLICKHOUSE + KEY_USER, "clickhouse-user", "USER", SEND_CLICKHOUSE, user,
+		  "its user", NULL),
+	SEND_TEXT(KEY_CLICKHOUSE + KEY_PASSWORD_FILE, "clickhouse-password-file", "FILE",
+		  SEND_CLICKHOUSE, password_file, "the user's password: the first line of FILE",
+		  "It is read again for each request."),
+	SEND_ROWS(KEY_OTLP, "otlp", SEND_OTLP,
+		  "An OTLP/HTTP receiver, such as http://collector:4318. Several URLs as for "
+		  "--clickhouse-url."),
+	SEND_TEXT(KEY_OTLP + KEY_TOKEN_FILE, "otlp-token-file", "FILE", SEND_OTLP, token_file,
+		  "a bearer token: the first line of FILE", "It is read again for each request."),
 	{ SECTION_OTHER, KEY_DEBUG_DIR, "debug-dir", "DIR", NULL, SYMBOLIZE | REPLAY,
 	  option__set_debug_dir, AT(debug_dirs),
 	  .help = "symbolize, replay: programs or debug files are below DIR (repeatable)",

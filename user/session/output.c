@@ -36,6 +36,7 @@ struct output {
 	struct sinks sinks;
 	bool complained[SINK_MAX];
 	uint64_t restart_cnt; /* of the process, as counted in losses */
+	uint64_t dropped;     /* by sinks, as of the last record */
 	const struct name_client *names;
 	uint64_t name_restart_cnt; /* the same of that process */
 	struct reported reported;
@@ -386,6 +387,13 @@ static void set_reactions(struct output *out, struct summary *summary)
 							 counts.timed_out, counts.skipped };
 }
 
+/* dropped: of the whole run. */
+static void count_dropped(struct output *out, uint64_t dropped)
+{
+	losses__add(out->losses, LOSS_SPOOL_FULL, dropped - out->dropped);
+	out->dropped = dropped;
+}
+
 /* Sets the result of each sink. 0 or -errno: no sink got the record. */
 static int give(struct output *out, const Jankbpf__Record *record, int *results)
 {
@@ -395,9 +403,11 @@ static int give(struct output *out, const Jankbpf__Record *record, int *results)
 		return -ENOMEM;
 	if (!out->deliver) {
 		sinks__record(&out->sinks, record, 0, results);
+		count_dropped(out, sinks__dropped(&out->sinks));
 		return 0;
 	}
 	res = deliver__record(out->deliver, record, results);
+	count_dropped(out, deliver__dropped(out->deliver));
 	losses__add(out->losses, LOSS_DELIVER_RESTARTED,
 		    deliver__restart_cnt(out->deliver) - out->restart_cnt);
 	out->restart_cnt = deliver__restart_cnt(out->deliver);

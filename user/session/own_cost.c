@@ -35,9 +35,10 @@ static uint64_t rss_kb(pid_t pid)
 /* Of all our processes that live now. */
 static uint64_t sum_own(const struct session *s, uint64_t (*of)(pid_t pid))
 {
-	const pid_t others[] = { deliver__pid(s->deliver), downloader__pid(s->downloader),
-				 react__pid(s->react), name_client__pid(s->names),
-				 name_client__pid(s->sites) };
+	const pid_t others[] = { deliver__pid(s->deliver),	downloader__pid(s->downloader),
+				 react__pid(s->react),		name_client__pid(s->names),
+				 name_client__pid(s->sites),	sender_process__parent(s->sender),
+				 sender_process__pid(s->sender) };
 	uint64_t sum = of(getpid());
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)

@@ -230,6 +230,7 @@ static void name_loops(const struct session *s, struct loop_hist *loops, size_t 
 		loops[i].process = strdup(process->identity->name);
 		text__copy(&loops[i].unit, process->identity->unit); /* these are optional */
 		text__copy(&loops[i].container, process->identity->container);
+		text__copy(&loops[i].pod, process->identity->pod);
 	}
 }
 

@@ -228,6 +228,8 @@ static int open_session(struct session *s, struct err *err)
 		res = downloader__start(&s->downloader, err);
 	if (!res)
 		res = react__start(s->opts, &s->react, err);
+	if (!res)
+		res = sender_process__start(s->opts, &s->sender, err);
 	if (!res) /* they become nobody */
 		res = name_client__start(NAME_TASK_NAMES, &s->names, err);
 	if (!res)
@@ -460,6 +462,7 @@ static void close_session(struct session *s, int *status, struct err *err)
 	if (!err->msg[0] && deliver__failure(s->deliver, err) && !*status)
 		*status = JANK_EXIT_FAILED;
 	deliver__free(s->deliver);
+	sender_process__free(s->sender); /* the last batch is closed */
 	react__free(s->react);
 	name_client__free(s->names);
 	downloader__free(s->downloader);

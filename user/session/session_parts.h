@@ -15,6 +15,7 @@
 #include "deliver/deliver.h"
 #include "deliver/downloader.h"
 #include "deliver/react.h"
+#include "deliver/sender_process.h"
 #include "enrich/machine.h"
 #include "files/user_account.h"
 #include "intake/records.h"
@@ -460,6 +461,7 @@ struct session {
 	struct deliver *deliver;       /* NULL: the command has no sinks */
 	struct downloader *downloader; /* NULL: no debug file is downloaded */
 	struct react *react;	       /* NULL: no option asks for commands */
+	struct sender_process *sender; /* NULL: no backend has a URL */
 	struct name_client *names, *sites;
 	struct sink_parts sink;
 	struct sink_thread *sink_thread;

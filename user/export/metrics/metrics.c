@@ -116,26 +116,6 @@ static int take_left_out(struct metrics *m, const Jankbpf__LeftOut *left)
 
 /* --- intervals */
 
-/*
- * A bucket of a record is 3.7 % wide, so a count near an edge of ours may be on the wrong side of it by
- * as much. The value of a sum is the middle of its bucket, which is within 2 %.
- */
-static void add_buckets(struct metrics_hist *hist, Jankbpf__Bucket *const *buckets, size_t cnt,
-			uint64_t max_ns)
-{
-	uint64_t lower_ns = 0;
-
-	for (size_t i = 0; i < cnt; i++) {
-		uint64_t ns = value__upper_ns(buckets[i], max_ns ?: lower_ns);
-		double narrow = (double)ns * (1 - 0.037), middle;
-
-		middle = ((double)ns + (narrow > (double)lower_ns ? narrow : (double)lower_ns)) / 2;
-		metrics_hist__add(hist, ns, buckets[i]->count);
-		hist->sum_s += middle / NS_PER_SEC * (double)buckets[i]->count;
-		lower_ns = ns;
-	}
-}
-
 static int take_loop(struct metrics *m, const Jankbpf__Loop *loop)
 {
 	const struct label labels[] = { { "process", loop->process },
@@ -146,9 +126,10 @@ static int take_loop(struct metrics *m, const Jankbpf__Loop *loop)
 
 	if (!series)
 		return -ENOMEM;
-	add_buckets(&series->durations, loop->buckets, loop->n_buckets, loop->max_ns);
+	metrics_hist__add_buckets(&series->durations, loop->buckets, loop->n_buckets, loop->max_ns);
 	if (starts)
-		add_buckets(&series->delays, starts->buckets, starts->n_buckets, starts->max_ns);
+		metrics_hist__add_buckets(&series->delays, starts->buckets, starts->n_buckets,
+					  starts->max_ns);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #define JANK_EXPORT_METRICS_METRICS_H
 
 #include "base/strbuf.h"
+#include "export/spool/spool.h"
 #include "schema/blockinfo.pb-c.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +25,9 @@ void metrics__free(struct metrics *metrics);	     /* accepts NULL */
 
 /* Counts the record. 0; -ENOMEM: some of it is not counted. */
 int metrics__record(struct metrics *metrics, const Jankbpf__Record *record);
+
+/* What is shown of the spool from now on; names of backends are borrowed. */
+void metrics__set_spool(struct metrics *metrics, const struct spool_state *state);
 
 /* metrics_text.c: adds all metrics, in the text format 0.0.4 or in OpenMetrics 1.0. */
 void metrics__write(const struct metrics *metrics, enum metrics_format format, struct strbuf *sb);

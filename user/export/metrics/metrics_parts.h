@@ -18,6 +18,12 @@ struct metrics {
 	uint64_t hang_cnt, interval_cnt, own_cpu_ns, own_bytes;
 	bool unwatched_known;
 	uint64_t unwatched_cnt;
+	bool has_spool;
+	struct spool_state spool;
 };
+
+/* metrics_spool.c: adds the families of the spool. */
+void metrics__write_spool(const struct metrics *metrics, enum metrics_format format,
+			  struct strbuf *sb);
 
 #endif

@@ -134,6 +134,8 @@ void metrics__write(const struct metrics *m, enum metrics_format format, struct 
 	write_loops(&w, &m->loops);
 	write_blocks(&w, m);
 	write_own(&w, m);
+	if (m->has_spool)
+		metrics__write_spool(m, format, sb);
 	if (format == METRICS_OPENMETRICS)
 		strbuf__adds(sb, "# EOF\n");
 }

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "export/values.h"
 
 /* From less than a dispatch of a fast server to a hang. */
 const uint64_t metrics_edges_ns[METRICS_EDGES] = {
@@ -24,6 +25,22 @@ void metrics_hist__add(struct metrics_hist *hist, uint64_t ns, uint64_t cnt)
 	hist->cnt[i] += cnt;
 }
 
+void metrics_hist__add_buckets(struct metrics_hist *hist, Jankbpf__Bucket *const *buckets,
+			       size_t cnt, uint64_t max_ns)
+{
+	uint64_t lower_ns = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		uint64_t ns = value__upper_ns(buckets[i], max_ns ?: lower_ns);
+		double narrow = (double)ns * (1 - 0.037), middle;
+
+		middle = ((double)ns + (narrow > (double)lower_ns ? narrow : (double)lower_ns)) / 2;
+		metrics_hist__add(hist, ns, buckets[i]->count);
+		hist->sum_s += middle / NS_PER_SEC * (double)buckets[i]->count;
+		lower_ns = ns;
+	}
+}
+
 void label__add_value(struct strbuf *sb, const char *value)
 {
 	char cut[METRICS_LABEL_MAX + 1];
@@ -32,11 +49,7 @@ void label__add_value(struct strbuf *sb, const char *value)
 
 	if (!value)
 		return;
-	len = strnlen(value, METRICS_LABEL_MAX);
-	/* Do not cut inside a UTF-8 sequence. */
-	while (value[len] && len > METRICS_LABEL_MAX - 4 &&
-	       ((unsigned char)value[len] & 0xc0) == 0x80)
-		len--;
+	len = text__cut(value, METRICS_LABEL_MAX);
 	memcpy(cut, value, len);
 	cut[len] = '\0';
 	text__add_clean(&clean, cut);

@@ -221,6 +221,8 @@ static void set_process(struct record *r, Jankbpf__Block *ret, const struct bloc
 	ret->container = record__str(r, block->container);
 	ret->pod = record__str(r, block->pod);
 	ret->unit = record__str(r, block->unit);
+	SET_APPLICATION(r, ret, &block->app);
+	ret->reduced = (char *)block->reduced;
 	SET_KNOWN(ret, names_uid, block->names_uid);
 	SET_KNOWN(ret, ns_pid, block->ns_pid);
 	ret->loop = record__str(r, block__loop(block));
@@ -287,7 +289,7 @@ const Jankbpf__Record *record__of_block(struct record *r, const struct block *bl
 {
 	Jankbpf__Record *ret;
 
-	if (setjmp(r->out_of_memory))
+	if (setjmp(r->arena.out_of_memory))
 		return NULL;
 	record__begin(r, true);
 	ret = record__new_message(r);
@@ -300,7 +302,7 @@ const Jankbpf__Record *record__of_block(struct record *r, const struct block *bl
 
 Jankbpf__Block *record__without_stacks(struct record *r, const struct block *block)
 {
-	if (setjmp(r->out_of_memory))
+	if (setjmp(r->arena.out_of_memory))
 		return NULL;
 	record__begin(r, false);
 	return block_of(r, block);
@@ -310,7 +312,7 @@ Jankbpf__Frame **record__frames(struct record *r, const struct frame *frames, si
 {
 	Jankbpf__Frame **ret;
 
-	if (setjmp(r->out_of_memory))
+	if (setjmp(r->arena.out_of_memory))
 		return NULL;
 	record__begin(r, true);
 	ret = record__array(r, cnt, &cnt);
@@ -323,7 +325,7 @@ Jankbpf__Frame **record__frames(struct record *r, const struct frame *frames, si
 
 Jankbpf__Lost *record__losses(struct record *r, const struct block_loss *lost, size_t cnt)
 {
-	if (setjmp(r->out_of_memory))
+	if (setjmp(r->arena.out_of_memory))
 		return NULL;
 	record__begin(r, true);
 	return record__lost(r, lost, cnt);
@@ -338,7 +340,7 @@ const Jankbpf__Record *record__of_history(struct record *r, const struct history
 
 	if (!threads)
 		return NULL;
-	if (setjmp(r->out_of_memory)) {
+	if (setjmp(r->arena.out_of_memory)) {
 		intern__free(threads);
 		return NULL;
 	}

@@ -9,12 +9,12 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "export/arena.h"
 #include "export/record/faults.h"
 #include "export/record/limits.h"
 #include "model/block.h"
 #include "model/history.h"
 #include "schema/blockinfo.pb-c.h"
-#include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -69,12 +69,10 @@ Jankbpf__Lost *record__losses(struct record *record, const struct block_loss *lo
 #define SIPHASH_KEY_SZ 16
 
 struct record {
-	struct chunk *chunks;	     /* the arena; the newest chunk comes first */
-	struct strbuf words;	     /* buffer for a text */
+	struct arena arena;
 	Jankbpf__Summary *summary;   /* the last message, if it is one */
 	Jankbpf__Interval *interval; /* likewise */
-	jmp_buf out_of_memory;
-	bool stacks; /* write stacks */
+	bool stacks;		     /* write stacks */
 	struct {
 		unsigned classes; /* bits of enum redact */
 		uint8_t key[SIPHASH_KEY_SZ];
@@ -84,6 +82,13 @@ struct record {
 #define NEW(r, type) record__message(r, &jankbpf__##type##__descriptor)
 /* Sets a known number. */
 #define SET(message, field, value) ((message)->has_##field = true, (message)->field = (value))
+/* What a process's application is, into a Block or a Loop. */
+#define SET_APPLICATION(r, message, app)                                                           \
+	((message)->service_name = record__str(r, (app)->service_name),                            \
+	 (message)->service_version = record__str(r, (app)->service_version),                      \
+	 (message)->service_namespace = record__str(r, (app)->service_namespace),                  \
+	 (message)->deployment_environment = record__str(r, (app)->environment),                   \
+	 (message)->version = record__str(r, application__version(app)))
 /* Sets a number; 0 means unknown. */
 #define SET_KNOWN(message, field, value)                                                           \
 	((message)->has_##field = !!(value), (message)->field = (value))

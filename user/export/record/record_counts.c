@@ -75,6 +75,9 @@ static Jankbpf__Loop *loop_of(struct record *r, const struct loop_hist *loop)
 	ret->start_delays = start_delays_of(r, &loop->starts);
 	ret->unit = record__str(r, loop->unit);
 	ret->container = record__str(r, loop->container);
+	ret->pod = record__str(r, loop->pod);
+	SET_APPLICATION(r, ret, &loop->app);
+	SET_KNOWN(ret, threshold_ns, loop->threshold_ns);
 	return ret;
 }
 
@@ -207,6 +210,9 @@ static Jankbpf__Summary *summary_of(struct record *r, const struct summary *summ
 	ret->reactions = reactions_of(r, &summary->reactions);
 	set_ignored(r, ret, summary);
 	ret->histories = histories_of(r, &summary->histories);
+	SET_KNOWN(ret, paused_ns, summary->paused_ns);
+	SET_KNOWN(ret, blind_ns, summary->blind_ns);
+	SET_KNOWN(ret, governor_steps, summary->governor_step_cnt);
 	return ret;
 }
 
@@ -229,9 +235,21 @@ static Jankbpf__Cost *cost_of_interval(struct record *r, const struct interval *
 {
 	Jankbpf__Cost *ret = NEW(r, cost);
 
+	if (interval->governed)
+		SET(ret, bpf_ns, interval->bpf_ns);
 	SET(ret, user_cpu_ns, interval->user_cpu_ns);
 	SET(ret, rss_kb, interval->rss_kb);
 	return ret;
+}
+
+static void set_agent(Jankbpf__Interval *ret, const struct interval *interval)
+{
+	SET_KNOWN(ret, paused_ns, interval->paused_ns);
+	SET_KNOWN(ret, blind_ns, interval->blind_ns);
+	SET_KNOWN(ret, governor_steps, interval->governor_step_cnt);
+	if (interval->governed)
+		SET(ret, governor_level, interval->level);
+	ret->reduced = (char *)interval->reduced;
 }
 
 static Jankbpf__Interval *interval_of(struct record *r, const struct interval *interval)
@@ -264,6 +282,7 @@ static Jankbpf__Interval *interval_of(struct record *r, const struct interval *i
 		ret->host = record__host(r, &interval->host);
 		ret->host->boot_id = record__str(r, interval->host.boot_id);
 	}
+	set_agent(ret, interval);
 	return ret;
 }
 
@@ -271,7 +290,7 @@ const Jankbpf__Record *record__of_interval(struct record *r, const struct interv
 {
 	Jankbpf__Record *ret;
 
-	if (setjmp(r->out_of_memory))
+	if (setjmp(r->arena.out_of_memory))
 		return NULL;
 	record__begin(r, true);
 	ret = record__new_message(r);
@@ -285,7 +304,7 @@ const Jankbpf__Record *record__of_summary(struct record *r, const struct summary
 {
 	Jankbpf__Record *ret;
 
-	if (setjmp(r->out_of_memory))
+	if (setjmp(r->arena.out_of_memory))
 		return NULL;
 	record__begin(r, true);
 	ret = record__new_message(r);
@@ -302,7 +321,7 @@ int record__add_faults(struct record *r, struct faults *faults, enum fault_order
 	size_t cnt;
 	int res = faults__list(faults, order, &list, &cnt);
 
-	if (!res && setjmp(r->out_of_memory))
+	if (!res && setjmp(r->arena.out_of_memory))
 		res = -ENOMEM;
 	if (!res && cnt) {
 		ret->grouped_by = (char *)faults__grouped_by(faults);

@@ -55,7 +55,7 @@ static Jankbpf__Frame **stack_of(struct record *r, const struct stack *stack, si
 char *record__priority(struct record *r, uint16_t prio)
 {
 	priority__add(record__words(r), prio);
-	return r->words.len ? record__take_words(r) : NULL;
+	return r->arena.words.len ? record__take_words(r) : NULL;
 }
 
 Jankbpf__Preemptor **record__preemptors(struct record *r, const struct other_task *tasks,
@@ -221,83 +221,35 @@ void record__set_samples(struct record *r, Jankbpf__Block *ret, const struct blo
 		ret->samples[i] = sample_of(r, block, i);
 }
 
-/*
- * --- the memory of a record: one arena, which the builder's next call empties. When out of memory,
- * longjmp ends the call, so no step has to check. Meanwhile nothing is allocated outside the arena
- * and the builder's one buffer.
- */
-
-#define CHUNK_SZ (64 << 10)
-
-struct chunk {
-	struct chunk *next;
-	size_t used, size;
-	max_align_t data[];
-};
+/* --- the memory of a record: one arena, which the builder's next call empties */
 
 struct record *record__new(void)
 {
 	return calloc(1, sizeof(struct record));
 }
 
-/* Frees all chunks except the first one made, which stays if it is no larger than keep. */
-static void drop_chunks(struct record *r, size_t keep)
-{
-	while (r->chunks && (r->chunks->next || r->chunks->size > keep)) {
-		struct chunk *next = r->chunks->next;
-
-		free(r->chunks);
-		r->chunks = next;
-	}
-}
-
 void record__free(struct record *record)
 {
 	if (!record)
 		return;
-	drop_chunks(record, 0);
-	strbuf__free(&record->words);
+	arena__free(&record->arena);
 	free(record);
 }
 
 void record__begin(struct record *r, bool stacks)
 {
-	drop_chunks(r, CHUNK_SZ);
-	if (r->chunks)
-		r->chunks->used = 0;
+	arena__reset(&r->arena);
 	r->stacks = stacks;
-}
-
-static struct chunk *add_chunk(struct record *r, size_t size)
-{
-	struct chunk *chunk = malloc(sizeof(*chunk) + size);
-
-	if (!chunk)
-		longjmp(r->out_of_memory, 1);
-	*chunk = (struct chunk){ .next = r->chunks, .size = size };
-	r->chunks = chunk;
-	return chunk;
 }
 
 void *record__take(struct record *r, size_t size)
 {
-	struct chunk *chunk = r->chunks;
-	void *ret;
-
-	size = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
-	if (!chunk || chunk->size - chunk->used < size)
-		chunk = add_chunk(r, size > CHUNK_SZ ? size : CHUNK_SZ);
-	ret = (char *)chunk->data + chunk->used;
-	chunk->used += size;
-	return memset(ret, 0, size);
+	return arena__take(&r->arena, size);
 }
 
 void *record__message(struct record *r, const ProtobufCMessageDescriptor *descriptor)
 {
-	ProtobufCMessage *ret = record__take(r, descriptor->sizeof_message);
-
-	protobuf_c_message_init(descriptor, ret);
-	return ret;
+	return arena__message(&r->arena, descriptor);
 }
 
 void *record__array(struct record *r, size_t cnt, size_t *ret_cnt)
@@ -308,23 +260,17 @@ void *record__array(struct record *r, size_t cnt, size_t *ret_cnt)
 
 struct strbuf *record__words(struct record *r)
 {
-	strbuf__reset(&r->words);
-	return &r->words;
+	return arena__words(&r->arena);
 }
 
 char *record__take_words(struct record *r)
 {
-	if (r->words.failed)
-		longjmp(r->out_of_memory, 1);
-	return memcpy(record__take(r, r->words.len + 1), strbuf__str(&r->words), r->words.len);
+	return arena__take_words(&r->arena);
 }
 
 char *record__str(struct record *r, const char *text)
 {
-	if (!text || !text[text__utf8_part(text)])
-		return (char *)text;
-	text__add_utf8(record__words(r), text);
-	return record__take_words(r);
+	return arena__str(&r->arena, text);
 }
 
 void record__set_named(ProtobufCMessage *message, const char *name, uint64_t value)

@@ -38,7 +38,7 @@ static uint32_t place_of(struct columns *c, const struct jank_history_entry *ent
 	memcpy(key.comm, entry->comm, strnlen(entry->comm, JANK_COMM_SZ - 1));
 	nr = intern__get(c->threads, &key, sizeof(key), &is_new);
 	if (!nr)
-		longjmp(c->r->out_of_memory, 1);
+		longjmp(c->r->arena.out_of_memory, 1);
 	return nr - 1;
 }
 

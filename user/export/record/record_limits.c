@@ -17,7 +17,7 @@ static Jankbpf__Limited *limited_of(struct record *r, struct limit_counts counts
 
 int record__limit_summary(struct record *r, const struct limits *limits)
 {
-	if (setjmp(r->out_of_memory))
+	if (setjmp(r->arena.out_of_memory))
 		return -ENOMEM;
 	r->summary->limited = limited_of(r, limits__counts(limits, true));
 	return 0;
@@ -30,7 +30,7 @@ int record__limit_interval(struct record *r, const struct limits *limits)
 	size_t cnt;
 	int res = limits__left_out(limits, &list, &cnt);
 
-	if (!res && setjmp(r->out_of_memory))
+	if (!res && setjmp(r->arena.out_of_memory))
 		res = -ENOMEM;
 	if (!res) {
 		ret->limited = limited_of(r, limits__counts(limits, false));

@@ -220,7 +220,7 @@ void text__add_headline(struct text *t, const Jankbpf__Block *block, bool open)
 	put_verdict(t, block);
 }
 
-/* --- with -v: the place of the block's process (container, pod, unit) */
+/* --- with -v: the place of the block's process (container, pod, unit), and its application */
 
 #define ID_SHOWN  12 /* digits of a container's id, as container tools show it */
 #define ID_DIGITS 64
@@ -232,6 +232,23 @@ static void put_part(struct text *t, const char *label, const char *name, bool *
 	text__putf(t, STYLE_NONE, "%s%s ", *first ? INDENT : " · ", label);
 	text__put_cut(t, STYLE_BOLD, name, text__left(t));
 	*first = false;
+}
+
+static void put_application(struct text *t, const Jankbpf__Block *block)
+{
+	bool first = true;
+
+	put_part(t, "service", block->service_name, &first);
+	put_part(t, "of", block->service_namespace, &first);
+	if (block->service_name || block->service_version)
+		put_part(t, "version", block->version, &first);
+	put_part(t, "in", block->deployment_environment, &first);
+	if (!first)
+		text__nl(t);
+	if (!block->reduced)
+		return;
+	text__putf(t, STYLE_WARN, INDENT "reduced to keep the budget: up to %s", block->reduced);
+	text__nl(t);
 }
 
 void text__add_who(struct text *t, const Jankbpf__Block *block)
@@ -260,6 +277,7 @@ void text__add_who(struct text *t, const Jankbpf__Block *block)
 		text__putf(t, STYLE_WARN, INDENT "names chosen by uid %" PRIu32, block->names_uid);
 		text__nl(t);
 	}
+	put_application(t, block);
 }
 
 /*

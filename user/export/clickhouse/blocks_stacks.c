@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Stacks of blocks, by a hash of their frames' names: the same stack has one row. */
+#include <errno.h>
+#include <stdlib.h>
+#include <xxhash.h>
+
+#include "base/hash.h"
+#include "export/clickhouse/rows.h"
+
+static size_t frames_of(const struct frames *stack)
+{
+	return stack->cnt < ROW_FRAMES_MAX ? stack->cnt : ROW_FRAMES_MAX;
+}
+
+/* 63 bits, since readers of JSON often have signed integers. *sb is scratch memory. */
+static uint64_t hash_of(const struct frames *stack, struct strbuf *sb)
+{
+	strbuf__reset(sb);
+	for (size_t i = 0; i < frames_of(stack); i++) {
+		frame__add_text(sb, stack->list[i]);
+		strbuf__addc(sb, '\n');
+	}
+	return XXH64(strbuf__str(sb), sb->len, 0) >> 1;
+}
+
+int block__stacks(const Jankbpf__Block *block, struct row_stack *ret, size_t *ret_cnt)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct fold *folds;
+	size_t fold_cnt;
+	int res = fold__block(block, &folds, &fold_cnt);
+
+	*ret_cnt = 0;
+	if (res)
+		return res;
+	for (size_t i = 0; i < fold_cnt && *ret_cnt < ROW_STACKS_MAX; i++) {
+		const Jankbpf__Sample *sample = folds[i].sample;
+		struct row_stack *stack = &ret[*ret_cnt];
+
+		if (!sample->n_stack)
+			continue;
+		stack->frames = (struct frames){ sample->stack, sample->n_stack };
+		stack->hash = hash_of(&stack->frames, &sb);
+		stack->ns = folds[i].ns;
+		++*ret_cnt;
+	}
+	res = sb.failed ? -ENOMEM : 0;
+	strbuf__free(&sb);
+	free(folds);
+	return res;
+}
+
+/* Hashes of the batch so far. */
+struct seen {
+	uint64_t hash;
+	UT_hash_handle hh;
+};
+
+/* 1: it is new; 0; -ENOMEM. */
+static int is_new(struct seen **all, uint64_t hash)
+{
+	struct seen *seen;
+
+	HASH_FIND(hh, *all, &hash, sizeof(hash), seen);
+	if (seen)
+		return 0;
+	seen = calloc(1, sizeof(*seen));
+	if (!seen)
+		return -ENOMEM;
+	seen->hash = hash;
+	HASH_ADD(hh, *all, hash, sizeof(hash), seen);
+	return seen ? 1 : -ENOMEM;
+}
+
+static void add_row(struct strbuf *out, const struct row_stack *stack)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct jsonw w;
+
+	jsonw__init(&w, out);
+	jsonw__object(&w);
+	jsonw__key(&w, "hash");
+	jsonw__u64(&w, stack->hash);
+	jsonw__karray(&w, "frames");
+	for (size_t i = 0; i < frames_of(&stack->frames); i++) {
+		strbuf__reset(&sb);
+		frame__add_text(&sb, stack->frames.list[i]);
+		jsonw__str(&w, strbuf__str(&sb));
+	}
+	jsonw__array_end(&w);
+	jsonw__object_end(&w);
+	strbuf__addc(out, '\n');
+	out->failed |= sb.failed;
+	strbuf__free(&sb);
+}
+
+static int add_block(struct strbuf *out, const Jankbpf__Block *block, struct seen **all)
+{
+	struct row_stack stacks[ROW_STACKS_MAX];
+	size_t cnt;
+	int res = block__stacks(block, stacks, &cnt);
+
+	for (size_t i = 0; i < cnt && res >= 0; i++) {
+		res = is_new(all, stacks[i].hash);
+		if (res > 0)
+			add_row(out, &stacks[i]);
+	}
+	return res < 0 ? res : 0;
+}
+
+int stacks__encode(const struct batch *batch, struct strbuf *ret)
+{
+	struct seen *all = NULL, *seen, *next;
+	size_t before = ret->len;
+	int res = 0;
+
+	for (size_t i = 0; i < batch->record_cnt && !res; i++) {
+		const Jankbpf__Record *record = batch->records[i];
+
+		if (record->type_case == JANKBPF__RECORD__TYPE_BLOCK)
+			res = add_block(ret, record->block, &all);
+		else if (record->type_case == JANKBPF__RECORD__TYPE_HANG)
+			res = add_block(ret, record->hang, &all);
+	}
+	HASH_ITER (hh, all, seen, next) {
+		HASH_DEL(all, seen);
+		free(seen);
+	}
+	if (res || ret->failed)
+		return -ENOMEM;
+	return ret->len == before ? -ENODATA : 0;
+}

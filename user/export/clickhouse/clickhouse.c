@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The backend ClickHouse: its requests, and what all rows have. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "export/clickhouse/rows.h"
+#include "export/values.h"
+
+/*
+ * A newer agent may send columns that an older table lacks. Nothing else is set: 18.16 refuses
+ * settings that it does not know.
+ */
+#define INSERT(table)                                                                              \
+	"/?database=%s&input_format_skip_unknown_fields=1&query=INSERT%20INTO%20" table            \
+	"_local%20FORMAT%20JSONEachRow"
+
+/* Stacks come first: a block that arrived has its stacks. */
+static const struct backend_part parts[] = {
+	{ "stacks", INSERT("stacks"), stacks__encode },
+	{ "blocks", INSERT("blocks"), blocks__encode },
+	{ "intervals", INSERT("intervals"), intervals__encode },
+	{ "loops", INSERT("loops"), loops__encode },
+	{ "left_out", INSERT("left_out"), left_out__encode },
+};
+
+/* The status of an insert says all; a body of status 200 is empty. */
+const struct backend clickhouse_backend = {
+	.name = "clickhouse",
+	.content_type = "application/x-ndjson",
+	.parts = parts,
+	.part_cnt = sizeof(parts) / sizeof(*parts),
+};
+
+/* Adds at most max bytes of text, without a torn character at the end. */
+static void add_part(struct strbuf *sb, const char *text, size_t max)
+{
+	size_t len = strnlen(text, max + 1);
+
+	if (len > max) {
+		len = max;
+		while (len && ((unsigned char)text[len] & 0xc0) == 0x80)
+			len--;
+	}
+	strbuf__add(sb, text, len);
+}
+
+void row__text(struct row *row, const char *column, const char *text)
+{
+	if (!text || !*text)
+		return;
+	if (strnlen(text, ROW_TEXT_MAX + 1) > ROW_TEXT_MAX) {
+		strbuf__reset(&row->scratch);
+		add_part(&row->scratch, text, ROW_TEXT_MAX);
+		text = strbuf__str(&row->scratch);
+	}
+	jsonw__kstr(&row->w, column, text);
+}
+
+void row__number(struct row *row, const char *column, uint64_t number)
+{
+	if (!number)
+		return;
+	jsonw__key(&row->w, column);
+	jsonw__u64(&row->w, number);
+}
+
+void row__begin(struct row *row, struct strbuf *out, const struct batch *batch, size_t nr,
+		const char *start)
+{
+	uint64_t real_ns, seconds;
+
+	*row = (struct row){ .out = out, .scratch = STRBUF_INIT };
+	jsonw__init(&row->w, out);
+	jsonw__object(&row->w);
+	if (!start || !clock__read_rfc3339(start, &real_ns))
+		real_ns = 0;
+	seconds = real_ns / NS_PER_SEC;
+	row__number(row, "time", seconds < UINT32_MAX ? seconds : UINT32_MAX);
+	row__number(row, "start_ns", real_ns);
+	row__text(row, "agent", batch->agent);
+	row__number(row, "batch", batch->nr);
+	row__number(row, "nr", nr);
+}
+
+void row__end(struct row *row)
+{
+	jsonw__object_end(&row->w);
+	strbuf__addc(row->out, '\n');
+	row->out->failed |= row->scratch.failed;
+	strbuf__free(&row->scratch);
+}
+
+void frame__add_text(struct strbuf *sb, const Jankbpf__Frame *frame)
+{
+	struct strbuf place = STRBUF_INIT;
+
+	frame__add_place(&place, frame, false);
+	add_part(sb, strbuf__str(&place), ROW_FRAME_MAX);
+	sb->failed |= place.failed;
+	strbuf__free(&place);
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One request: to each replica, again after a while, and what is said about it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "send/lane.h"
+
+#define ANSWER_MAX (64u << 10)
+#define FAULTS_MAX 20 /* attempts at a request to which the server answers 500: an hour or more */
+#define QUOTE_MAX  160
+
+enum outcome outcome__of(const struct http_answer *answer)
+{
+	switch (answer->result) {
+	case HTTP_AWAY:
+		return OUTCOME_AGAIN;
+	case HTTP_UNTRUSTED:
+		return OUTCOME_USER;
+	case HTTP_WRONG:
+		return OUTCOME_REFUSED;
+	case HTTP_STOPPED:
+		return OUTCOME_STOPPED;
+	case HTTP_ANSWERED:
+		break;
+	}
+	switch (answer->status) {
+	case 413:
+		return OUTCOME_SPLIT;
+	case 408:
+	case 425:
+	case 429:
+	case 502:
+	case 503:
+	case 504:
+		return OUTCOME_AGAIN;
+	case 401:
+	case 403:
+	case 404:
+	case 405:
+	case 407:
+		return OUTCOME_USER;
+	}
+	if (answer->status >= 200 && answer->status < 300)
+		return OUTCOME_DONE;
+	if (answer->status >= 300 && answer->status < 400)
+		return OUTCOME_USER;
+	return answer->status >= 500 ? OUTCOME_FAULT : OUTCOME_REFUSED;
+}
+
+/* --- messages */
+
+static const char *remedy_of(long status)
+{
+	if (status >= 300 && status < 400)
+		return "a redirect is not followed: give the URL to which it leads";
+	switch (status) {
+	case 401:
+	case 403:
+		return "check user and password-file, or token-file";
+	case 404:
+	case 405:
+		return "check the URL, and that the backend has its tables or receiver";
+	case 407:
+		return "check proxy";
+	}
+	return "it is tried again";
+}
+
+/* The first line of a body, for a message. */
+static void add_quote(struct strbuf *sb, const struct strbuf *body)
+{
+	char line[QUOTE_MAX + 1] = "";
+	size_t len = strcspn(strbuf__str(body), "\r\n");
+
+	if (!len)
+		return;
+	if (len > QUOTE_MAX)
+		len = QUOTE_MAX;
+	memcpy(line, body->data, len);
+	line[len] = '\0';
+	strbuf__adds(sb, " (");
+	text__add_clean(sb, line);
+	strbuf__addc(sb, ')');
+}
+
+static void describe(struct strbuf *sb, const char *url, const struct http_answer *answer)
+{
+	if (answer->result != HTTP_ANSWERED) {
+		strbuf__adds(sb, answer->err.msg);
+		return;
+	}
+	strbuf__addf(sb, "'%.150s' answered %ld", url, answer->status);
+	add_quote(sb, &answer->body);
+}
+
+/* Once for each kind of problem, until a request succeeds. */
+static void report(struct lane *lane, const char *url, const struct http_answer *answer)
+{
+	long kind = answer->result * 1000l + answer->status + 1;
+	struct strbuf sb = STRBUF_INIT;
+
+	if (lane->reported == kind || lane->stop_ns)
+		return;
+	lane->reported = kind;
+	describe(&sb, url, answer);
+	if (answer->result == HTTP_ANSWERED)
+		strbuf__addf(&sb, "; %s", remedy_of(answer->status));
+	log__warn("%s: records wait in the spool: %s", lane->backend->name, strbuf__str(&sb));
+	strbuf__free(&sb);
+}
+
+static void report_refusal(struct lane *lane, const char *url, const struct http_answer *answer,
+			   const char *why)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	if (lane->refusal_reported)
+		return;
+	lane->refusal_reported = true;
+	describe(&sb, url, answer);
+	log__warn("%s: records were refused, and are counted as such: %s%s%s; does the backend fit "
+		  "this version of jankbpf?",
+		  lane->backend->name, strbuf__str(&sb), *why ? ": " : "", why);
+	strbuf__free(&sb);
+}
+
+static void report_success(struct lane *lane)
+{
+	if (lane->reported)
+		log__info("%s: records are delivered again", lane->backend->name);
+	lane->reported = 0;
+	lane->backoff.failures = 0;
+}
+
+/* --- requests */
+
+/* Looks at the body of an answer. */
+static enum outcome check(struct lane *lane, const char *url, const struct http_answer *answer,
+			  uint64_t *refused)
+{
+	uint64_t rejected = 0;
+	struct err why = {};
+
+	if (answer->status != 200 || !lane->backend->check)
+		return OUTCOME_DONE;
+	if (lane->backend->check(strbuf__str(&answer->body), answer->body.len, &rejected, &why)) {
+		report_refusal(lane, url, answer, "not an answer of such a backend");
+		return OUTCOME_REFUSED;
+	}
+	if (rejected)
+		report_refusal(lane, url, answer, why.msg);
+	*refused += rejected;
+	return OUTCOME_DONE;
+}
+
+/*
+ * OTLP's signals in development have such paths, and many receivers lack them. Records that waited for
+ * one would keep back all others.
+ */
+static bool is_absent(const struct request *request, const struct http_answer *answer)
+{
+	return answer->result == HTTP_ANSWERED &&
+	       (answer->status == 404 || answer->status == 501) &&
+	       strstr(strbuf__str(&request->path), "/v1development/");
+}
+
+static void report_absence(struct lane *lane, const struct request *request)
+{
+	if (!lane->absence_reported)
+		log__info("%s: the receiver has no %s: that part is not sent to it",
+			  lane->backend->name, strbuf__str(&request->path));
+	lane->absence_reported = true;
+}
+
+static bool is_over(void *ctx)
+{
+	return lane__is_over(ctx);
+}
+
+static enum outcome ask(struct lane *lane, const char *url, const struct request *request,
+			struct http_answer *answer, uint64_t *refused)
+{
+	const struct backend_options *from = lane->settings;
+	const struct http_settings settings = {
+		.user = from->user,
+		.password_file = from->password_file,
+		.token_file = from->token_file,
+		.ca_file = from->ca_file,
+		.cert_file = from->cert_file,
+		.key_file = from->key_file,
+		.proxy = from->proxy,
+		.timeout_ns = from->timeout_ns,
+	};
+	struct strbuf whole = STRBUF_INIT;
+	struct http_request http = { .content_type = lane->backend->content_type,
+				     .content_encoding = "gzip",
+				     .body = request->body.data,
+				     .body_len = request->body.len,
+				     .answer_max = ANSWER_MAX,
+				     .stops = is_over,
+				     .ctx = lane };
+	enum outcome ret;
+
+	strbuf__addf(&whole, "%s%s", url, strbuf__str(&request->path));
+	http.url = strbuf__str(&whole);
+	if (whole.failed)
+		return OUTCOME_AGAIN;
+	http__request(lane->http, &settings, &http, answer);
+	strbuf__free(&whole);
+	if (is_absent(request, answer)) {
+		report_absence(lane, request);
+		return OUTCOME_ABSENT;
+	}
+	ret = outcome__of(answer);
+	if (ret == OUTCOME_REFUSED)
+		report_refusal(lane, url, answer, "");
+	return ret == OUTCOME_DONE ? check(lane, url, answer, refused) : ret;
+}
+
+/* What a round over all replicas means: a refusal holds only if all of them say so. */
+static enum outcome worst(enum outcome a, enum outcome b)
+{
+	static const enum outcome order[] = { OUTCOME_AGAIN, OUTCOME_USER, OUTCOME_FAULT };
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
+		if (a == order[i] || b == order[i])
+			return order[i];
+	return b;
+}
+
+static enum outcome ask_replicas(struct lane *lane, const struct request *request,
+				 uint64_t *ret_after_s, uint64_t *refused)
+{
+	struct http_answer answer = {};
+	enum outcome ret = OUTCOME_REFUSED;
+
+	*ret_after_s = 0;
+	for (unsigned i = 0; i < lane->target.cnt; i++) {
+		const char *url = lane->target.urls[lane->target.current];
+		enum outcome one = ask(lane, url, request, &answer, refused);
+
+		if (one == OUTCOME_DONE || one == OUTCOME_SPLIT || one == OUTCOME_ABSENT ||
+		    one == OUTCOME_STOPPED) {
+			ret = one;
+			break;
+		}
+		if (one != OUTCOME_REFUSED)
+			report(lane, url, &answer);
+		if (answer.retry_after_s > *ret_after_s)
+			*ret_after_s = answer.retry_after_s;
+		ret = worst(ret, one);
+		lane->target.current = (lane->target.current + 1) % lane->target.cnt;
+	}
+	strbuf__free(&answer.body);
+	return ret;
+}
+
+enum outcome attempt__send(struct lane *lane, const struct request *request, uint64_t *refused)
+{
+	for (unsigned faults = 0;;) {
+		uint64_t after_s;
+		enum outcome outcome = ask_replicas(lane, request, &after_s, refused);
+
+		switch (outcome) {
+		case OUTCOME_DONE:
+			report_success(lane);
+			return outcome;
+		case OUTCOME_SPLIT:
+		case OUTCOME_ABSENT:
+		case OUTCOME_REFUSED:
+			lane->backoff.failures = 0;
+			return outcome;
+		case OUTCOME_STOPPED:
+			return outcome;
+		case OUTCOME_FAULT:
+			if (++faults == FAULTS_MAX)
+				return OUTCOME_REFUSED;
+			break;
+		case OUTCOME_AGAIN:
+		case OUTCOME_USER:
+			break;
+		}
+		lane->position.retries++;
+		spool_dir__write_position(lane->dirfd, lane->backend->name, &lane->position);
+		if (lane__wait(lane, backoff__next_ms(&lane->backoff, after_s)))
+			return OUTCOME_STOPPED;
+	}
+}

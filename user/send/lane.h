@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One backend of the sender, with its thread: lane.c sends batches, attempt.c one request. */
+#ifndef JANK_SEND_LANE_H
+#define JANK_SEND_LANE_H
+
+#include "export/spool/spool.h"
+#include "send/http.h"
+#include "send/send.h"
+#include <pthread.h>
+
+struct lane {
+	const struct sender_opts *opts;
+	const struct backend *backend;
+	const struct backend_options *settings;
+	int dirfd; /* of the spool; borrowed */
+	pthread_t thread;
+	struct http *http;
+	struct spool_reader reader;
+	struct spool_position position;
+	struct target target;
+	struct backoff backoff;
+	bool stops, all_sent;
+	uint64_t
+		stop_ns; /* CLOCK_MONOTONIC; 0: not asked to end yet. After that nothing is waited for */
+	long reported; /* the problem that was printed last; 0: none */
+	bool refusal_reported, absence_reported, position_reported;
+};
+
+/* 0 or -errno with a message. The caller frees it with lane__end. */
+int lane__begin(struct lane *lane, struct err *err);
+void *lane__run(void *lane); /* the thread */
+void lane__end(struct lane *lane);
+
+/* Waits. True: the run ends. */
+bool lane__wait(struct lane *lane, uint64_t ms);
+
+/* True if a request under way is to end now. */
+bool lane__is_over(struct lane *lane);
+
+/* --- attempt.c */
+
+enum outcome {
+	OUTCOME_DONE,
+	OUTCOME_AGAIN,	 /* the backend is away or busy */
+	OUTCOME_USER,	 /* only a change of the settings helps: try again, later */
+	OUTCOME_FAULT,	 /* of the server, perhaps of this request: try again, not for ever */
+	OUTCOME_SPLIT,	 /* too large */
+	OUTCOME_REFUSED, /* for good */
+	OUTCOME_ABSENT,	 /* the backend has no such signal, which is alpha */
+	OUTCOME_STOPPED,
+};
+
+/* What an answer means, without its body. */
+enum outcome outcome__of(const struct http_answer *answer);
+
+/*
+ * Sends a request to the replicas until one has it, again and again while that can help. Adds records
+ * that the backend refused to *refused. Returns DONE, SPLIT, REFUSED, ABSENT or STOPPED.
+ */
+enum outcome attempt__send(struct lane *lane, const struct request *request, uint64_t *refused);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "send/send.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <zlib.h>
+
+#define GZIP_WINDOW (15 + 16) /* a header of gzip, without time or name */
+#define MEMORY	    8
+
+/* Only unreserved characters of RFC 3986 stay. */
+static void add_encoded(struct strbuf *sb, const char *text)
+{
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if ((c < 0x80 && isalnum(c)) || strchr("-._~", c))
+			strbuf__addc(sb, (char)c);
+		else
+			strbuf__addf(sb, "%%%02X", c);
+	}
+}
+
+static void add_path(struct strbuf *sb, const char *path, const char *database)
+{
+	const char *at = strstr(path, "%s");
+
+	if (!at) {
+		strbuf__adds(sb, path);
+		return;
+	}
+	strbuf__add(sb, path, (size_t)(at - path));
+	add_encoded(sb, database ?: "");
+	strbuf__adds(sb, at + 2);
+}
+
+static int compress_body(const struct strbuf *plain, struct strbuf *ret)
+{
+	z_stream z = {};
+	char chunk[16384];
+	int res;
+
+	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, MEMORY,
+			 Z_DEFAULT_STRATEGY) != Z_OK)
+		return -ENOMEM;
+	z.next_in = (Bytef *)plain->data;
+	z.avail_in = (uInt)plain->len;
+	do {
+		z.next_out = (Bytef *)chunk;
+		z.avail_out = sizeof(chunk);
+		res = deflate(&z, Z_FINISH);
+		strbuf__add(ret, chunk, sizeof(chunk) - z.avail_out);
+	} while (res == Z_OK);
+	deflateEnd(&z);
+	return res == Z_STREAM_END && !ret->failed ? 0 : -ENOMEM;
+}
+
+int request__make(const struct backend_part *part, const struct batch *batch, const char *database,
+		  struct request *ret)
+{
+	struct strbuf plain = STRBUF_INIT;
+	int res;
+
+	*ret = (struct request){};
+	add_path(&ret->path, part->path, database);
+	res = part->encode(batch, &plain);
+	if (!res && plain.len > UINT32_MAX / 2)
+		res = -EMSGSIZE;
+	if (!res)
+		res = plain.failed || ret->path.failed ? -ENOMEM
+						       : compress_body(&plain, &ret->body);
+	strbuf__free(&plain);
+	return res;
+}
+
+void request__free(struct request *request)
+{
+	strbuf__free(&request->path);
+	strbuf__free(&request->body);
+}

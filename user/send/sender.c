@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* All backends of a spool. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/thread.h"
+#include "files/own_path.h"
+#include "send/lane.h"
+
+static int start(struct lane *lane, struct err *err)
+{
+	int res = lane__begin(lane, err);
+
+	if (res)
+		return res;
+	res = thread__start(&lane->thread, lane->backend->name, lane__run, lane);
+	return res ? err__set(err, -res, "cannot start a thread: %s", strerror(-res)) : 0;
+}
+
+/* All that has a URL. Returns the number that run. */
+static unsigned start_all(const struct sender_opts *opts, int dirfd, struct lane *lanes,
+			  struct err *err)
+{
+	unsigned cnt = 0;
+
+	for (int i = 0; i < SEND_CNT; i++) {
+		if (!opts->options->sends[i].url_cnt)
+			continue;
+		lanes[cnt] = (struct lane){ .opts = opts,
+					    .backend = backends[i],
+					    .settings = &opts->options->sends[i],
+					    .dirfd = dirfd };
+		if (start(&lanes[cnt], err)) {
+			lane__end(&lanes[cnt]);
+			break;
+		}
+		cnt++;
+	}
+	return cnt;
+}
+
+int sender__run(const struct sender_opts *opts, struct err *err)
+{
+	struct lane lanes[SEND_CNT];
+	struct err failure = {};
+	int dirfd = own_path__dir(opts->options->spool, 0700, err), lock;
+	unsigned cnt;
+
+	if (dirfd < 0)
+		return dirfd;
+	lock = spool_dir__lock(dirfd, "send.lock");
+	if (lock < 0) {
+		close(dirfd);
+		return err__set(err, -lock, "'%s': %s", opts->options->spool,
+				lock == -EAGAIN
+					? "another process sends the records of this spool: "
+					  "end it first"
+					: strerror(-lock));
+	}
+	cnt = start_all(opts, dirfd, lanes, &failure);
+	for (unsigned i = 0; i < cnt; i++) {
+		pthread_join(lanes[i].thread, NULL);
+		lane__end(&lanes[i]);
+	}
+	close(lock);
+	close(dirfd);
+	if (failure.msg[0] && err)
+		*err = failure;
+	return failure.msg[0] ? -EIO : 0;
+}
