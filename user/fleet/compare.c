@@ -64,8 +64,9 @@ static int take_loop(void *ctx, const json_t *row, struct err *err)
 	struct side *side = ctx;
 
 	return checked(diff__add_dispatches(side->diff, side->nr, row__str(row, "loop_key"),
-					    row__str(row, "process_name"), row__str(row, "loop_name"),
-					    row__u64(row, "part"), row__u64(row, "dispatches")),
+					    row__str(row, "process_name"),
+					    row__str(row, "loop_name"), row__u64(row, "part"),
+					    row__u64(row, "dispatches")),
 		       err);
 }
 
@@ -113,8 +114,9 @@ static int take_delays(void *ctx, const json_t *row, struct err *err)
 
 /* --- a side */
 
-#define SAMPLED_MAX 1000000 /* blocks of a side whose delays are read, besides those of rare faults */
-#define RARE_PART   100	    /* sampled blocks of a fault that are not too few */
+#define SAMPLED_MAX                                                                                \
+	1000000	      /* blocks of a side whose delays are read, besides those of rare faults */
+#define RARE_PART 100 /* sampled blocks of a fault that are not too few */
 
 /* Faults of which a sample of one in `every` blocks would have too few. 0 alone matches none. */
 static int list_rare(const struct side *side, uint64_t every, struct strbuf *ret)
@@ -188,8 +190,8 @@ static int read_side(struct fleet *fleet, const struct fleet_filter *filter, str
 			{ .name = "part", .raw = strbuf__str(&part) },
 		};
 
-		res = fleet__ask(fleet, questions[i].name, values,
-				 sizeof(values) / sizeof(*values), questions[i].take, side, err);
+		res = fleet__ask(fleet, questions[i].name, values, sizeof(values) / sizeof(*values),
+				 questions[i].take, side, err);
 	}
 	strbuf__free(&part);
 	return res ?: ask_delays(fleet, filter, side, err);
@@ -208,7 +210,7 @@ static int measure_side(struct fleet *fleet, const struct fleet_filter *filter, 
 			       "%c: no dispatches of version '%.64s' in this time: give another "
 			       "version, or a time by --since; jankbpf fleet top --by version "
 			       "lists them",
-			       "AB"[side->nr], filter->version);
+			       "AB"[side->nr], filter -> version);
 	return res;
 }
 

@@ -219,7 +219,7 @@ static int add_url(struct strbuf *sb, const struct fleet *fleet, const char *url
 		len--;
 	strbuf__add(sb, url, len);
 	strbuf__adds(sb, "/?wait_end_of_query=1&output_format_json_quote_64bit_integers=1&"
-			 "database=");
+			 "max_query_size=16777216&database=");
 	for (const char *c = fleet->database; *c; c++)
 		strbuf__addf(sb, "%%%02X", (unsigned char)*c);
 	return sb->failed ? -ENOMEM : 0;

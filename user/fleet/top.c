@@ -16,8 +16,8 @@ static const char *const columns[] = { "signature", "unit", "version", "host" };
 struct top_row {
 	char *key;
 	uint64_t blocks, client_ns, max_ns;
-	uint64_t dispatches, hosts, first_s, last_s;		/* 0: not known */
-	char *process, *loop, *function, *sentence; /* of a signature; NULL: not known */
+	uint64_t dispatches, hosts, first_s, last_s; /* 0: not known */
+	char *process, *loop, *function, *sentence;  /* of a signature; NULL: not known */
 };
 
 struct denominator {
@@ -153,7 +153,8 @@ static int take_seen(void *ctx, const json_t *row, struct err *err)
 static int ask_signatures(struct fleet *fleet, const struct fleet_filter *filter, const char *keys,
 			  struct top *top, struct err *err)
 {
-	const struct fleet_value values[] = { FLEET_VALUES(filter), { .name = "keys", .raw = keys } };
+	const struct fleet_value values[] = { FLEET_VALUES(filter),
+					      { .name = "keys", .raw = keys } };
 	size_t cnt = sizeof(values) / sizeof(*values);
 	int res = fleet__ask(fleet, "dispatches", values, cnt, take_denominator, top, err);
 
