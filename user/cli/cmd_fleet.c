@@ -36,20 +36,21 @@ static int open_fleet(const struct options *opts, struct fleet *ret, struct err 
 	return http__new(&ret->http, err);
 }
 
-/* A time of the options; the default is the last day. */
-static struct fleet_filter filter_of(const struct options *opts)
+/* The default is the last day. The caller frees ret->conditions. 0, or -errno with a message. */
+static int read_filter(const struct options *opts, struct fleet_filter *ret, struct err *err)
 {
 	uint64_t now_ns = clock__real_ns();
 	uint64_t since_ns = opts->since_ns ?: now_ns - DAY_NS;
 	uint64_t until_ns = opts->until_ns ?: now_ns + SKEW_NS;
 
-	return (struct fleet_filter){
+	*ret = (struct fleet_filter){
 		.since_s = since_ns / NS_PER_SEC,
 		.until_s = (until_ns + NS_PER_SEC - 1) / NS_PER_SEC,
-		.unit = opts->fleet_unit ?: "",
-		.process = opts->fleet_process ?: "",
-		.version = "",
 	};
+	if (!fleet_filter__add(ret, "unit", opts->fleet_unit) &&
+	    !fleet_filter__add(ret, "process", opts->fleet_process))
+		return 0;
+	return err__set(err, ENOMEM, "out of memory");
 }
 
 static int print(const struct strbuf *sb, struct err *err)
@@ -99,9 +100,12 @@ static int print_record(const struct options *opts, const struct strbuf *json, s
 
 static int show(struct fleet *fleet, const struct options *opts, struct err *err)
 {
-	const struct fleet_filter filter = filter_of(opts);
 	struct strbuf sb = STRBUF_INIT, record = STRBUF_INIT;
-	int res = fleet__show(fleet, &filter, opts->files[1], opts->top, &sb, &record, err);
+	struct fleet_filter filter;
+	int res = read_filter(opts, &filter, err);
+
+	if (!res)
+		res = fleet__show(fleet, &filter, opts->files[1], opts->top, &sb, &record, err);
 
 	if (!res && opts->format != FORMAT_JSON)
 		res = print(&sb, err);
@@ -109,6 +113,7 @@ static int show(struct fleet *fleet, const struct options *opts, struct err *err
 		strbuf__addc(&record, '\n');
 	if (!res)
 		res = print_record(opts, &record, err);
+	free(filter.conditions);
 	strbuf__free(&sb);
 	strbuf__free(&record);
 	return res;
@@ -116,20 +121,24 @@ static int show(struct fleet *fleet, const struct options *opts, struct err *err
 
 /* --- diff */
 
-/* "VERSION", "VERSION@FROM..TO" or "@FROM..TO". *ret_version: owned by the caller. */
-static int read_side(const char *word, struct fleet_filter *filter, char **ret_version,
+/* "VERSION", "VERSION@FROM..TO" or "@FROM..TO". */
+static int read_side(const char *word, const struct options *opts, struct fleet_filter *filter,
 		     struct err *err)
 {
 	uint64_t from_ns = 0, to_ns = 0;
 	size_t len = 0;
-	int res = time_range__read(word, &len, &from_ns, &to_ns, err);
+	char *version;
+	int res = read_filter(opts, filter, err);
 
+	if (!res)
+		res = time_range__read(word, &len, &from_ns, &to_ns, err);
 	if (res)
 		return res;
-	*ret_version = strndup(word, len);
-	if (!*ret_version)
+	version = strndup(word, len);
+	res = version ? fleet_filter__add(filter, "version", version) : -ENOMEM;
+	free(version);
+	if (res)
 		return err__set(err, ENOMEM, "out of memory");
-	filter->version = *ret_version;
 	if (from_ns)
 		filter->since_s = from_ns / NS_PER_SEC;
 	if (to_ns)
@@ -144,24 +153,24 @@ static int read_side(const char *word, struct fleet_filter *filter, char **ret_v
 
 static int compare(struct fleet *fleet, const struct options *opts, struct err *err)
 {
-	struct fleet_filter sides[DIFF_SIDES] = { filter_of(opts), filter_of(opts) };
-	char *versions[DIFF_SIDES] = {};
+	const char *const *names = &opts->files[1];
+	struct fleet_filter sides[DIFF_SIDES] = {};
 	struct diff_findings findings = {};
 	struct diff diff = {};
 	bool all = opts->verbosity > 0 || opts->format == FORMAT_JSON;
 	int res = 0;
 
 	for (unsigned i = 0; i < DIFF_SIDES && !res; i++)
-		res = read_side(opts->files[1 + i], &sides[i], &versions[i], err);
+		res = read_side(names[i], opts, &sides[i], err);
 	if (!res)
-		res = fleet__compare(fleet, sides, all, &diff, &findings, err);
+		res = fleet__compare(fleet, sides, names, all, &diff, &findings, err);
 	if (!res)
-		res = diff__print(&diff, &findings, &opts->files[1], opts, err);
+		res = diff__print(&diff, &findings, names, opts, err);
 	res = diff__exit_status(res, &findings, err);
 	free(findings.list);
 	diff__free(&diff);
 	for (unsigned i = 0; i < DIFF_SIDES; i++)
-		free(versions[i]);
+		free(sides[i].conditions);
 	return res;
 }
 
@@ -169,19 +178,20 @@ static int compare(struct fleet *fleet, const struct options *opts, struct err *
 
 static int sum_up(struct fleet *fleet, const struct options *opts, struct err *err)
 {
-	const struct fleet_filter filter = filter_of(opts);
 	struct strbuf sb = STRBUF_INIT;
-	int res;
+	struct fleet_filter filter;
+	int res = read_filter(opts, &filter, err);
 
-	if (!strcmp(opts->files[0], "top"))
+	if (!res && !strcmp(opts->files[0], "top"))
 		res = fleet__top(fleet, &filter, opts->fleet_by, opts->top,
 				 opts->format == FORMAT_JSON, &sb, err);
-	else
+	else if (!res)
 		res = fleet__drop(fleet, opts->fleet_cluster,
 				  (clock__real_ns() - opts->older_ns) / NS_PER_SEC, &sb, err);
 	/* Of drop, also what was done before an error. */
 	if (sb.len && print(&sb, res ? NULL : err) && !res)
 		res = -EIO;
+	free(filter.conditions);
 	strbuf__free(&sb);
 	return res;
 }

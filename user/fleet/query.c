@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "fleet/query.h"
+#include "fleet/fleet.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -101,6 +102,23 @@ int query__add(struct strbuf *sb, const char *name, const struct fleet_value *va
 		if (!strcmp(queries[i].name, name))
 			return fill(sb, queries[i].text, values, value_cnt);
 	return -EINVAL;
+}
+
+int fleet_filter__add(struct fleet_filter *filter, const char *column, const char *value)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	if (!value || !*value)
+		return 0;
+	strbuf__addf(&sb, "%s AND %s = ", filter->conditions ?: "", column);
+	literal__add(&sb, value);
+	if (sb.failed) {
+		strbuf__free(&sb);
+		return -ENOMEM;
+	}
+	free(filter->conditions);
+	filter->conditions = sb.data;
+	return 0;
 }
 
 /* --- the answer */
@@ -293,5 +311,7 @@ int fleet__ask(struct fleet *fleet, const char *name, const struct fleet_value *
 		}
 	}
 	strbuf__free(&question);
+	if (!res && err)
+		err->msg[0] = '\0'; /* of a server that was away */
 	return res;
 }

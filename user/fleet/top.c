@@ -11,6 +11,9 @@
 #include "export/json/json.h"
 #include "fleet/fleet.h"
 
+#define NAME_COLUMNS	 60
+#define SENTENCE_COLUMNS 200
+
 static const char *const columns[] = { "signature", "unit", "version", "host" };
 
 struct top_row {
@@ -201,6 +204,11 @@ void fleet__add_time(struct strbuf *sb, uint64_t seconds)
 		strbuf__addc(sb, '?');
 }
 
+void fleet__add_name(struct strbuf *sb, const char *text)
+{
+	cells__add(sb, text, NAME_COLUMNS);
+}
+
 void fleet__add_cell(struct strbuf *sb, const char *text, unsigned width)
 {
 	unsigned used = cells__add(sb, text, width);
@@ -264,15 +272,15 @@ static void add_row(struct strbuf *sb, const struct top_row *row, enum fleet_by 
 	if (!row->process)
 		return;
 	strbuf__adds(sb, "    ");
-	text__add_clean(sb, row->process);
+	fleet__add_name(sb, row->process);
 	strbuf__adds(sb, " · ");
-	text__add_clean(sb, row->loop);
+	fleet__add_name(sb, row->loop);
 	if (*row->function) {
 		strbuf__adds(sb, " · ");
-		text__add_clean(sb, row->function);
+		fleet__add_name(sb, row->function);
 	}
 	strbuf__adds(sb, "\n    ");
-	text__add_clean(sb, row->sentence);
+	cells__add(sb, row->sentence, SENTENCE_COLUMNS);
 	strbuf__addc(sb, '\n');
 }
 
