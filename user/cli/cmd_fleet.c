@@ -135,7 +135,7 @@ static int read_side(const char *word, const struct options *opts, struct fleet_
 	if (res)
 		return res;
 	version = strndup(word, len);
-	res = version ? fleet_filter__add(filter, "version", version) : -ENOMEM;
+	res = version ? fleet_filter__add(filter, "version_key", version) : -ENOMEM;
 	free(version);
 	if (res)
 		return err__set(err, ENOMEM, "out of memory");

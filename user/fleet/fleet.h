@@ -20,7 +20,7 @@ struct fleet_filter {
 
 /*
  * query.c: adds the condition that a column has this value; NULL or "": none. The column is one of
- * ours. 0 or -ENOMEM.
+ * ours; version_key takes a version. 0 or -ENOMEM.
  */
 int fleet_filter__add(struct fleet_filter *filter, const char *column, const char *value);
 

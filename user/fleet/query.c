@@ -111,7 +111,13 @@ int fleet_filter__add(struct fleet_filter *filter, const char *column, const cha
 	if (!value || !*value)
 		return 0;
 	strbuf__addf(&sb, "%s AND %s = ", filter->conditions ?: "", column);
-	literal__add(&sb, value);
+	if (!strcmp(column, "version_key")) {
+		strbuf__adds(&sb, "cityHash64(");
+		literal__add(&sb, value);
+		strbuf__addc(&sb, ')');
+	} else {
+		literal__add(&sb, value);
+	}
 	if (sb.failed) {
 		strbuf__free(&sb);
 		return -ENOMEM;
