@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Tests with real backends of a fleet. They start them, on free ports of 127.0.0.1, and skip what is not installed.
 
-FLEET_T      := $(call ONLY,$(sort $(wildcard tests/fleet/*.t)))
+FLEET_T       = $(call ONLY,$(sort $(wildcard tests/fleet/*.t)))
 FLEET_ENCODE := $(VARIANT)/tests/fleet/encode
 
 $(FLEET_ENCODE): tests/fleet/encode.c $(LIB)

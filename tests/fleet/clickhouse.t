@@ -272,6 +272,33 @@ def test_hostile(pb, cluster):
     tap.check(done.returncode == 0 and json.loads(done.stdout) == [], "a hostile unit is a literal", done)
 
 
+def test_program(cluster):
+    """A traced program: its spool is sent, and sent again from its begin after the position was lost."""
+    if os.geteuid():
+        tap.skip("a traced program", "needs root")
+        return
+    spool = os.path.join(cluster.dir, "spool")
+    traced = subprocess.run([JANK, "-q", "--json", "-t", "20ms", "--interval", "1s", "--spool", spool, "--", os.path.join(ROOT, "simjank"),
+                             "--scenario", "sleep:40ms", "--gap", "20ms", "--count", "40"], capture_output=True, text=True, timeout=60,
+                            check=False)
+    blocks = sum(json.loads(line)["type"] == "block" for line in traced.stdout.splitlines() if line.startswith("{"))
+    for again in range(2):
+        position = os.path.join(spool, "clickhouse.position")
+        if again and os.path.exists(position):
+            os.unlink(position)
+        sent = subprocess.run([JANK, "send", "--spool", spool, "--clickhouse-url", cluster.shards[0][again].url, "--timeout", "30s"],
+                              capture_output=True, text=True, timeout=60, check=False)
+        tap.check(sent.returncode == 0 and " 0 left" in sent.stdout, "the spool of a traced program is sent", sent)
+        cluster.synced()
+    count = cluster.shards[0][0].value("SELECT count() FROM jankbpf.blocks WHERE process = 'simjank' AND hang = 0")
+    tap.check(blocks >= 40 and count == blocks, "each of its blocks is stored once, though it was sent twice", count, blocks, traced.stderr)
+    rows = json.loads(fleet(cluster, "top", "--json", "--process", "simjank").stdout)
+    tap.check(rows and rows[0]["function"].startswith("do_sleep") and rows[0]["dispatches"] >= 40, "fleet top has its fault", rows)
+    shown = fleet(cluster, "show", rows[0]["signature"])
+    tap.check(shown.returncode == 0 and "clock_nanosleep" in shown.stdout and "ep" in shown.stdout and "do_sleep" in
+              shown.stdout.split("longest block")[-1], "fleet show prints its longest block", shown)
+
+
 class Garbage(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -339,6 +366,7 @@ def main():
     test_diff(cluster)
     test_show(cluster)
     test_hostile(pb, cluster)
+    test_program(cluster)
     test_errors(cluster)
     test_drop(pb, cluster)
     cluster.end()

@@ -51,7 +51,8 @@ int fleet__drop(struct fleet *fleet, const char *cluster, uint64_t before_s, str
 
 /* top.c: adds a local time to the minute, or "?" for 0; and text for a terminal. */
 void fleet__add_time(struct strbuf *sb, uint64_t seconds);
-void fleet__add_name(struct strbuf *sb, const char *text); /* cut at 60 columns */
+void fleet__add_count(struct strbuf *sb, uint64_t cnt, const char *noun); /* "2 blocks" */
+void fleet__add_name(struct strbuf *sb, const char *text);		  /* cut at 60 columns */
 void fleet__add_cell(struct strbuf *sb, const char *text, unsigned width);
 
 /* The values of a filter, for fleet__ask. */

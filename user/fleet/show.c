@@ -85,9 +85,11 @@ static int take_place(void *ctx, const json_t *row, struct err *err)
 		strbuf__adds(sb, " · version ");
 		fleet__add_name(sb, row__str(row, "version"));
 	}
-	strbuf__addf(sb, "\n        %llu blocks on %llu hosts, most on ",
-		     (unsigned long long)row__u64(row, "blocks"),
-		     (unsigned long long)row__u64(row, "hosts"));
+	strbuf__adds(sb, "\n        ");
+	fleet__add_count(sb, row__u64(row, "blocks"), "block");
+	strbuf__adds(sb, " on ");
+	fleet__add_count(sb, row__u64(row, "hosts"), "host");
+	strbuf__adds(sb, ", most on ");
 	add_hosts(sb, json_object_get(row, "worst_hosts"));
 	strbuf__adds(sb, "; longest ");
 	clock__add_duration(sb, row__u64(row, "max_ns"));
@@ -128,7 +130,9 @@ static int take_frames(void *ctx, const json_t *row, struct err *err)
 		return 0;
 	strbuf__adds(sb, "\n    ");
 	clock__add_duration(sb, shown->stacks[nr].ns);
-	strbuf__addf(sb, " in %llu blocks\n", (unsigned long long)shown->stacks[nr].blocks);
+	strbuf__adds(sb, " in ");
+	fleet__add_count(sb, shown->stacks[nr].blocks, "block");
+	strbuf__addc(sb, '\n');
 	for (size_t i = 0; i < cnt && i < FRAMES_SHOWN; i++) {
 		struct strbuf name = STRBUF_INIT;
 

@@ -204,6 +204,11 @@ void fleet__add_time(struct strbuf *sb, uint64_t seconds)
 		strbuf__addc(sb, '?');
 }
 
+void fleet__add_count(struct strbuf *sb, uint64_t cnt, const char *noun)
+{
+	strbuf__addf(sb, "%llu %s%s", (unsigned long long)cnt, noun, cnt == 1 ? "" : "s");
+}
+
 void fleet__add_name(struct strbuf *sb, const char *text)
 {
 	cells__add(sb, text, NAME_COLUMNS);
@@ -231,6 +236,17 @@ static bool rate_of(const struct top_row *row, double ret[3])
 	return true;
 }
 
+static void add_rates(struct strbuf *sb, const double rate[3])
+{
+	static const char *const before[] = { "", " (", " to " };
+
+	for (int i = 0; i < 3; i++) {
+		strbuf__adds(sb, before[i]);
+		strbuf__addf(sb, rate[i] < 100 ? "%.3g" : "%.0f", rate[i]);
+	}
+	strbuf__addc(sb, ')');
+}
+
 static void add_numbers(struct strbuf *sb, const struct top_row *row)
 {
 	struct strbuf cell = STRBUF_INIT;
@@ -243,7 +259,7 @@ static void add_numbers(struct strbuf *sb, const struct top_row *row)
 	fleet__add_cell(sb, strbuf__str(&cell), 10);
 	strbuf__reset(&cell);
 	if (rate_of(row, rate))
-		strbuf__addf(&cell, "%.3g (%.3g to %.3g)", rate[0], rate[1], rate[2]);
+		add_rates(&cell, rate);
 	else
 		strbuf__addc(&cell, '?');
 	fleet__add_cell(sb, strbuf__str(&cell), 24);
