@@ -294,9 +294,11 @@ def test_killed(name, pick, least):
     while truth_kills < 20 and simjank.poll() is None:
         seen = len(backend.all)
         bad.wait_for(lambda: pick(tracer) and (name != "sender" or len(backend.all) > seen), 5)
+        pid = pick(tracer)
         try:
-            os.kill(pick(tracer), signal.SIGKILL)
-            truth_kills += 1
+            if pid:
+                os.kill(pid, signal.SIGKILL)
+                truth_kills += 1
         except ProcessLookupError:
             pass
         time.sleep(0.1)
@@ -316,15 +318,35 @@ def test_killed(name, pick, least):
     backend.close()
 
 
+def test_tracer_killed():
+    """kill -9 of all: the open batch is in the spool, too."""
+    folder, backend = bad.scratch("tracer"), Backend()
+    simjank = bad.simjank("--wait", "--scenario", "sleep:8ms", "--gap", "2ms", "--short-rate", "0", "--count", 1000)
+    tracer = bad.Tracer("--json", "-t", "5ms", "-F", "0", "--interval", "20s", "--spool", folder, "-p", simjank.pid)
+    simjank.send_signal(signal.SIGUSR1)
+    bad.wait_for(lambda: tracer.stdout().count(b"\n") > 50)
+    deliver = own_process(tracer.pid, "jankbpf-deliver")
+    os.kill(deliver, signal.SIGSTOP)
+    written = tracer.stdout().count(b"\n")
+    bad.end(tracer.process)
+    os.kill(deliver, signal.SIGKILL)
+    bad.wait_for(lambda: not os.path.exists(f"/proc/{deliver}"))
+    bad.end(simjank)
+    done = send(folder, "--clickhouse-url", backend.url)
+    ok(done.returncode == 0 and len(backend.rows()) >= written - 1 > 40,
+       f"kill -9: the {written} records of the open batch arrive", f"{len(backend.rows())} {done}")
+    backend.close()
+
+
 # --- the disk
 
 def test_disk_full():
     folder = bad.scratch("small")
     os.mkdir(folder, 0o700)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k,mode=0700", "tmpfs", folder], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,mode=0700", "tmpfs", folder], check=True)
     simjank = bad.simjank("--wait", "--scenario", "sleep:8ms", "--gap", "2ms", "--short-rate", "0", "--count", 1000)
     with open(f"{folder}/filler", "wb") as file:
-        file.write(b"x" * (200 << 10))
+        file.write(b"x" * (960 << 10))
     tracer = bad.Tracer("--json", "-t", "5ms", "-F", "0", "--interval", "100ms", "--spool", f"{folder}/spool", "-p", simjank.pid)
     simjank.send_signal(signal.SIGUSR1)
     full = bad.wait_for(lambda: "could not be written" in tracer.stderr(), 60)
@@ -364,6 +386,7 @@ def main():
     test_two_senders(total)
     test_killed("sender", lambda tracer: sender_of(tracer)[1], 10)
     test_killed("deliver", lambda tracer: own_process(tracer.pid, "jankbpf-deliver"), 20)
+    test_tracer_killed()
     test_disk_full()
     bad.done()
 
