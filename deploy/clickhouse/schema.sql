@@ -7,7 +7,7 @@
 -- fleet drop deletes old days), no CODEC and no LowCardinality without a setting; where they exist, add them:
 --
 --     ALTER TABLE blocks_local MODIFY COLUMN record String CODEC(ZSTD(3)), MODIFY COLUMN start_ns UInt64 CODEC(Delta, ZSTD)
---     ALTER TABLE loops_local MODIFY COLUMN bucket_ns Array(UInt64) CODEC(ZSTD(3)), MODIFY COLUMN unit LowCardinality(String)
+--     ALTER TABLE loops_local MODIFY COLUMN counts Array(UInt64) CODEC(ZSTD(3)), MODIFY COLUMN unit LowCardinality(String)
 --     ALTER TABLE blocks_local MODIFY TTL time + INTERVAL 90 DAY
 --
 -- *_local: the rows of a shard; agents insert here, always into the same shard. Without that suffix: all shards.
@@ -18,7 +18,7 @@
 
 CREATE DATABASE IF NOT EXISTS jankbpf;
 
--- One row for each block, and for each time that a hang was reported (type 'hang'; its end is a block, too).
+-- One row for each block, and for each time that a hang was reported (its end is a block, too: count rows of hang = 0).
 CREATE TABLE IF NOT EXISTS jankbpf.blocks_local
 (
     time DateTime,              -- begin of the dispatch
@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS jankbpf.blocks_local
     agent String,               -- who wrote the record, with
     batch UInt64,               -- its batch and
     nr UInt32,                  -- the place in it: a key of the row
-    type String,                -- block, hang
+    hang UInt8,                 -- 1: a hang under way
     host String,
     boot_id String,
     kernel String,
@@ -65,7 +65,12 @@ CREATE TABLE IF NOT EXISTS jankbpf.blocks_local
     stacks Array(UInt64),       -- hashes of its stacks, the longest first,
     stack_ns Array(UInt64),     -- and the time in each
     sentence String,
-    record String               -- the whole record as JSON; empty if it was too large
+    record String,              -- the whole record as JSON; empty if it was too large
+    -- for quick groups; not in SELECT *
+    loop_key UInt64 MATERIALIZED cityHash64(process, loop),
+    version_key UInt64 MATERIALIZED cityHash64(version),
+    fault UInt64 MATERIALIZED cityHash64(process, loop, signature),
+    host_part UInt8 MATERIALIZED toUInt8(cityHash64(host) % 240)
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/jankbpf/blocks', '{replica}')
 PARTITION BY toYYYYMMDD(time)
@@ -144,11 +149,14 @@ CREATE TABLE IF NOT EXISTS jankbpf.loops_local
     dispatches UInt64,
     blocks UInt64,
     max_ns UInt64,              -- the longest dispatch; 0: not known
-    bucket_ns Array(UInt64),    -- histogram of durations: upper ends
-    bucket_count Array(UInt64),
+    buckets Array(UInt16),      -- histogram of durations: bucket i ends at exp2(7 + i / 21) ns, within 1 %,
+    counts Array(UInt64),       -- and has so many dispatches
     delayed UInt64,             -- dispatches whose wait slept, with the histogram of their start delays
-    delay_bucket_ns Array(UInt64),
-    delay_bucket_count Array(UInt64)
+    delay_buckets Array(UInt16),
+    delay_counts Array(UInt64),
+    loop_key UInt64 MATERIALIZED cityHash64(process, loop),
+    version_key UInt64 MATERIALIZED cityHash64(version),
+    host_part UInt8 MATERIALIZED toUInt8(cityHash64(host) % 240)
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/jankbpf/loops', '{replica}')
 PARTITION BY toYYYYMMDD(time)
@@ -175,7 +183,11 @@ CREATE TABLE IF NOT EXISTS jankbpf.left_out_local
     function String,
     blocks UInt64,
     total_ns UInt64,
-    max_ns UInt64
+    max_ns UInt64,
+    loop_key UInt64 MATERIALIZED cityHash64(process, loop),
+    version_key UInt64 MATERIALIZED cityHash64(version),
+    fault UInt64 MATERIALIZED cityHash64(process, loop, signature),
+    host_part UInt8 MATERIALIZED toUInt8(cityHash64(host) % 240)
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/jankbpf/left_out', '{replica}')
 PARTITION BY toYYYYMMDD(time)
@@ -216,7 +228,7 @@ SELECT toStartOfHour(time) AS hour, signature, version, unit, process, loop, kin
     sumState(toUInt64(1)) AS blocks, sumState(delay_ns) AS delay, maxState(delay_ns) AS max_delay,
     uniqState(host) AS hosts, minState(time) AS first, maxState(time) AS last
 FROM jankbpf.blocks_local
-WHERE type = 'block'
+WHERE hang = 0
 GROUP BY hour, signature, version, unit, process, loop, kind;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS jankbpf.faults_of_left_out TO jankbpf.faults_hourly_local AS

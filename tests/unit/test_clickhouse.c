@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "export/backend.h"
 #include "export/clickhouse/rows.h"
+#include "model/durations.h"
 #include "tests/export_run.h"
 
 #define AGENT "0123456789abcdef0123456789abcdef"
@@ -227,7 +228,7 @@ static void test_interval(void)
 	}
 	loops[0].buckets = buckets;
 	loops[0].n_buckets = 1;
-	loops[0].max_ns = 77;
+	loops[0].max_ns = durations__lower(42);
 	bucket.count = 100;
 	for (int i = 0; i < 2; i++) {
 		lefts[i].process = (char *)(i ? "b" : "a");
@@ -244,8 +245,11 @@ static void test_interval(void)
 	is_uint(json_array_size(rows), 3, "a row for each loop");
 	ok(number_at(rows, 2, "item") == 2 && number_at(rows, 2, "nr") == 0, "with its own key");
 	is_uint((uint64_t)json_integer_value(
-			json_array_get(json_object_get(json_array_get(rows, 0), "bucket_ns"), 0)),
-		77, "the last bucket ends with the longest");
+			json_array_get(json_object_get(json_array_get(rows, 0), "counts"), 0)),
+		100, "the histogram");
+	is_uint((uint64_t)json_integer_value(
+			json_array_get(json_object_get(json_array_get(rows, 0), "buckets"), 0)),
+		42, "in the bucket of its end");
 	json_decref(rows);
 	rows = rows_of(&batch, "left_out");
 	is_str(text_at(rows, 0, "version"), "1", "what was left out has its process' version");

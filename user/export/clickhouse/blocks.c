@@ -136,7 +136,7 @@ static int add_row(struct strbuf *out, const struct batch *batch, size_t nr)
 	int res;
 
 	row__begin(&row, out, batch, nr, block->start);
-	row__text(&row, "type", hangs ? "hang" : "block");
+	row__number(&row, "hang", hangs);
 	put_identity(&row, block);
 	put_cause(&row, block);
 	put_times(&row, block);

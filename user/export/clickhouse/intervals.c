@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "export/clickhouse/rows.h"
 #include "export/values.h"
+#include "model/durations.h"
 
 static void put_losses(struct row *row, const Jankbpf__Lost *lost)
 {
@@ -74,18 +75,34 @@ static void add_interval(struct strbuf *out, const struct batch *batch, size_t n
 
 /* --- loops */
 
-static void put_buckets(struct row *row, const char *ends, const char *counts,
+/* The buckets of bpf/jank_hist.h: those that a threshold splits are one again. */
+static size_t sum_buckets(struct durations *durations, Jankbpf__Bucket *const *buckets, size_t cnt,
+			  uint64_t max_ns)
+{
+	size_t ret = 0;
+
+	value__add_buckets(durations, buckets, cnt, max_ns);
+	for (size_t i = 0; i < JANK_HIST_BUCKETS; i++)
+		ret += durations->cnt[i] > 0;
+	return ret;
+}
+
+static void put_buckets(struct row *row, const char *places, const char *counts,
 			Jankbpf__Bucket *const *buckets, size_t cnt, uint64_t max_ns)
 {
-	if (!cnt)
+	struct durations durations = {};
+
+	if (!sum_buckets(&durations, buckets, cnt, max_ns))
 		return;
-	jsonw__karray(&row->w, ends);
-	for (size_t i = 0; i < cnt; i++)
-		jsonw__u64(&row->w, value__upper_ns(buckets[i], max_ns));
+	jsonw__karray(&row->w, places);
+	for (size_t i = 0; i < JANK_HIST_BUCKETS; i++)
+		if (durations.cnt[i])
+			jsonw__u64(&row->w, i);
 	jsonw__array_end(&row->w);
 	jsonw__karray(&row->w, counts);
-	for (size_t i = 0; i < cnt; i++)
-		jsonw__u64(&row->w, buckets[i]->count);
+	for (size_t i = 0; i < JANK_HIST_BUCKETS; i++)
+		if (durations.cnt[i])
+			jsonw__u64(&row->w, durations.cnt[i]);
 	jsonw__array_end(&row->w);
 }
 
@@ -113,11 +130,10 @@ static void add_loop(struct strbuf *out, const struct batch *batch, size_t nr,
 	row__number(&row, "dispatches", loop->dispatches);
 	row__number(&row, "blocks", loop->blocks);
 	row__number(&row, "max_ns", loop->max_ns);
-	put_buckets(&row, "bucket_ns", "bucket_count", loop->buckets, loop->n_buckets,
-		    loop->max_ns);
+	put_buckets(&row, "buckets", "counts", loop->buckets, loop->n_buckets, loop->max_ns);
 	if (delays) {
 		row__number(&row, "delayed", delays->dispatches);
-		put_buckets(&row, "delay_bucket_ns", "delay_bucket_count", delays->buckets,
+		put_buckets(&row, "delay_buckets", "delay_counts", delays->buckets,
 			    delays->n_buckets, delays->max_ns);
 	}
 	row__end(&row);

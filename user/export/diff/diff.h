@@ -38,12 +38,17 @@ struct diff_side {
 
 /* A fault, or all blocks of a loop. */
 struct diff_fault {
-	char *signature; /* the key; "" for all blocks */
+	char *key;	 /* "" for all blocks; else the signature, or what sums.c got */
+	char *signature; /* "" for all blocks */
 	char *summary;	 /* of its last block; NULL: none */
 	struct {
 		uint64_t cnt;
-		uint64_t *ends_ns;   /* of its blocks, CLOCK_REALTIME */
-		uint64_t *delays_ns; /* of these */
+		struct diff_end {
+			uint64_t ns, cnt; /* blocks that ended then, CLOCK_REALTIME */
+		} * ends;
+		size_t end_cnt;
+		uint64_t *delays_ns; /* of all its blocks, or of a sample of them */
+		size_t delay_cnt;
 	} sides[DIFF_SIDES];
 	UT_hash_handle hh;
 };
@@ -74,6 +79,31 @@ void diff__free(struct diff *diff);
 
 /* Adds a record to a side. 0 or -ENOMEM. */
 int diff__add(struct diff *diff, unsigned side, const Jankbpf__Record *record);
+
+/*
+ * --- sums.c: a side that was summed elsewhere, by parts of the machines or times: they take the
+ * place of intervals. Each returns 0 or -ENOMEM. key: of the loop; unique, and the same on both
+ * sides.
+ */
+
+/* Adds the dispatches of a loop in a part. */
+int diff__add_dispatches(struct diff *diff, unsigned side, const char *key, const char *process,
+			 const char *loop, uint64_t part, uint64_t cnt);
+
+/* Adds its histogram: counts of durations up to each of ends_ns, which rise. */
+int diff__add_histogram(struct diff *diff, unsigned side, const char *key, uint64_t part,
+			const uint64_t *ends_ns, const uint64_t *counts, size_t cnt);
+
+/* Adds blocks of a fault in a part, and those of all faults of the loop. */
+int diff__add_fault_blocks(struct diff *diff, unsigned side, const char *key, const char *fault,
+			   uint64_t part, uint64_t cnt);
+
+/* Adds a sample of the delays of a fault's blocks. */
+int diff__add_delays(struct diff *diff, unsigned side, const char *key, const char *fault,
+		     const uint64_t *delays_ns, size_t cnt);
+
+/* Gives a fault its signature and the sentence of one of its blocks. */
+int diff__name_fault(struct diff_fault *fault, const char *signature, const char *summary);
 
 /* --- findings.c */
 

@@ -39,28 +39,39 @@ static int add(struct diff_findings *ret, const struct diff_finding *finding)
 /* --- rates of blocks */
 
 /* Blocks of the fault that ended in the interval; the list is sorted. */
-static uint64_t count_in(const uint64_t *ends_ns, uint64_t cnt, uint64_t begin_ns, uint64_t end_ns)
+static uint64_t count_in(const struct diff_end *ends, size_t cnt, uint64_t begin_ns,
+			 uint64_t end_ns)
 {
 	uint64_t ret = 0;
 
-	for (uint64_t i = 0; i < cnt && ends_ns[i] < end_ns; i++)
-		ret += ends_ns[i] >= begin_ns;
+	for (size_t i = 0; i < cnt && ends[i].ns < end_ns; i++)
+		ret += ends[i].ns >= begin_ns ? ends[i].cnt : 0;
 	return ret;
 }
 
+static int by_end(const void *a, const void *b)
+{
+	const struct diff_end *x = a, *y = b;
+
+	return (x->ns > y->ns) - (x->ns < y->ns);
+}
+
 /* Sums the squares of the differences to the mean rate, each over its expectation. */
-static void add_dispersion(const struct diff_side *side, uint64_t *ends_ns, uint64_t cnt,
+static void add_dispersion(const struct diff_side *side, struct diff_fault *fault, unsigned nr,
 			   double *sum, double *freedom)
 {
+	struct diff_end *ends = fault->sides[nr].ends;
+	size_t end_cnt = fault->sides[nr].end_cnt;
+	uint64_t cnt = fault->sides[nr].cnt;
 	double rate = side->dispatch_cnt ? (double)cnt / (double)side->dispatch_cnt : 0;
 
 	if (side->interval_cnt < 2 || rate <= 0)
 		return;
-	sort_values(ends_ns, cnt);
+	qsort(ends, end_cnt, sizeof(*ends), by_end);
 	for (size_t i = 0; i < side->interval_cnt; i++) {
 		const struct diff_interval *interval = &side->intervals[i];
 		double expected = rate * (double)interval->cnt;
-		double got = (double)count_in(ends_ns, cnt, interval->begin_ns, interval->end_ns);
+		double got = (double)count_in(ends, end_cnt, interval->begin_ns, interval->end_ns);
 
 		if (expected > 0)
 			*sum += (got - expected) * (got - expected) / expected;
@@ -74,8 +85,7 @@ static double dispersion_of(const struct diff_loop *loop, struct diff_fault *fau
 	double sum = 0, freedom = 0;
 
 	for (unsigned i = 0; i < DIFF_SIDES; i++)
-		add_dispersion(&loop->sides[i], fault->sides[i].ends_ns, fault->sides[i].cnt, &sum,
-			       &freedom);
+		add_dispersion(&loop->sides[i], fault, i, &sum, &freedom);
 	return freedom > 0 && sum > freedom ? sum / freedom : 1;
 }
 
@@ -85,6 +95,20 @@ static double ratio_of(double share, const double *dispatches)
 	return share < 1 ? share / (1 - share) * dispatches[DIFF_A] / dispatches[DIFF_B] : INFINITY;
 }
 
+/*
+ * How many of the known delays come together: of a sample fewer, since it has fewer of each burst.
+ */
+static double dispersion_of_delays(const struct diff_fault *fault, double dispersion)
+{
+	double known = 0, all = 0;
+
+	for (unsigned i = 0; i < DIFF_SIDES; i++) {
+		known += (double)fault->sides[i].delay_cnt;
+		all += (double)fault->sides[i].cnt;
+	}
+	return known < all ? 1 + (dispersion - 1) * known / all : dispersion;
+}
+
 /* Do its blocks take longer? Of a burst, one block counts. */
 static int compare_delays(const struct diff_loop *loop, struct diff_fault *fault, double dispersion,
 			  struct diff_findings *ret)
@@ -92,14 +116,15 @@ static int compare_delays(const struct diff_loop *loop, struct diff_fault *fault
 	struct diff_finding finding = { .kind = DIFF_DELAY, .loop = loop, .fault = fault };
 	double z;
 
-	if (!*fault->signature || fault->sides[DIFF_A].cnt < BLOCKS_MIN ||
-	    fault->sides[DIFF_B].cnt < BLOCKS_MIN)
+	if (!*fault->key || fault->sides[DIFF_A].delay_cnt < BLOCKS_MIN ||
+	    fault->sides[DIFF_B].delay_cnt < BLOCKS_MIN)
 		return 0;
-	z = rank_sum(fault->sides[DIFF_A].delays_ns, fault->sides[DIFF_A].cnt,
-		     fault->sides[DIFF_B].delays_ns, fault->sides[DIFF_B].cnt);
-	finding.p = normal_p(z / sqrt(dispersion));
+	z = rank_sum(fault->sides[DIFF_A].delays_ns, fault->sides[DIFF_A].delay_cnt,
+		     fault->sides[DIFF_B].delays_ns, fault->sides[DIFF_B].delay_cnt);
+	finding.p = normal_p(z / sqrt(dispersion_of_delays(fault, dispersion)));
 	for (unsigned i = 0; i < DIFF_SIDES; i++) /* they are sorted now */
-		finding.values[i] = (double)fault->sides[i].delays_ns[fault->sides[i].cnt / 2];
+		finding.values[i] =
+			(double)fault->sides[i].delays_ns[fault->sides[i].delay_cnt / 2];
 	finding.ratio = finding.values[DIFF_B] / finding.values[DIFF_A];
 	finding.notable = finding.ratio >= TIME_RATIO || finding.ratio <= 1 / TIME_RATIO;
 	return add(ret, &finding);
@@ -113,7 +138,7 @@ static int compare_rates(const struct diff_loop *loop, struct diff_fault *fault,
 	double a = (double)fault->sides[DIFF_A].cnt, b = (double)fault->sides[DIFF_B].cnt;
 	double dispersion = dispersion_of(loop, fault), low, high;
 	struct diff_finding finding = {
-		.kind = *fault->signature ? DIFF_FAULT : DIFF_LOOP,
+		.kind = *fault->key ? DIFF_FAULT : DIFF_LOOP,
 		.loop = loop,
 		.fault = fault,
 		.values = { a * 1e6 / dispatches[DIFF_A], b * 1e6 / dispatches[DIFF_B] },

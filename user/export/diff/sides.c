@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "export/diff/diff.h"
+#include "export/diff/sides.h"
 #include "export/values.h"
 
 #define LOOPS_MAX  10000
@@ -22,10 +23,11 @@ static void free_side(struct diff_side *side)
 
 static void free_fault(struct diff_fault *fault)
 {
+	free(fault->key);
 	free(fault->signature);
 	free(fault->summary);
 	for (unsigned i = 0; i < DIFF_SIDES; i++) {
-		free(fault->sides[i].ends_ns);
+		free(fault->sides[i].ends);
 		free(fault->sides[i].delays_ns);
 	}
 	free(fault);
@@ -53,38 +55,45 @@ void diff__free(struct diff *diff)
 
 /* --- entries */
 
-/* *ret is NULL without an error if there are too many. */
-static int get_loop(struct diff *diff, const char *process, const char *kind,
-		    struct diff_loop **ret)
+int diff__get_loop(struct diff *diff, const char *key, const char *process, const char *kind,
+		   struct diff_loop **ret)
 {
-	struct strbuf key = STRBUF_INIT;
 	struct diff_loop *loop = NULL;
 
-	strbuf__addf(&key, "%s\t%s", kind ?: "?", process ?: "?");
-	*ret = NULL;
-	if (key.failed)
-		return -ENOMEM;
-	HASH_FIND_STR(diff->loops, strbuf__str(&key), loop);
+	HASH_FIND_STR(diff->loops, key, loop);
 	if (!loop && HASH_COUNT(diff->loops) >= LOOPS_MAX) {
 		diff->no_room_cnt++;
 	} else if (!loop && (loop = calloc(1, sizeof(*loop)))) {
-		loop->key = strdup(strbuf__str(&key));
+		loop->key = strdup(key);
 		loop->process = strdup(process ?: "?");
 		loop->loop = strdup(kind ?: "?");
 		if (loop->key)
 			HASH_ADD_KEYPTR(hh, diff->loops, loop->key, strlen(loop->key), loop);
 	}
 	*ret = loop;
-	strbuf__free(&key);
 	return loop && (!loop->key || !loop->process || !loop->loop) ? -ENOMEM : 0;
 }
 
-static int get_fault(struct diff *diff, struct diff_loop *loop, const char *signature,
-		     struct diff_fault **ret)
+/* Of records: the key is made of both names. */
+static int get_loop(struct diff *diff, const char *process, const char *kind,
+		    struct diff_loop **ret)
+{
+	struct strbuf key = STRBUF_INIT;
+	int res = -ENOMEM;
+
+	strbuf__addf(&key, "%s\t%s", kind ?: "?", process ?: "?");
+	if (!key.failed)
+		res = diff__get_loop(diff, strbuf__str(&key), process, kind, ret);
+	strbuf__free(&key);
+	return res;
+}
+
+int diff__get_fault(struct diff *diff, struct diff_loop *loop, const char *key,
+		    struct diff_fault **ret)
 {
 	struct diff_fault *fault;
 
-	HASH_FIND_STR(loop->faults, signature, fault);
+	HASH_FIND_STR(loop->faults, key, fault);
 	*ret = fault;
 	if (fault)
 		return 0;
@@ -95,20 +104,20 @@ static int get_fault(struct diff *diff, struct diff_loop *loop, const char *sign
 	fault = calloc(1, sizeof(*fault));
 	if (!fault)
 		return -ENOMEM;
-	fault->signature = strdup(signature);
-	if (!fault->signature) {
-		free(fault);
+	fault->key = strdup(key);
+	fault->signature = strdup(key);
+	if (!fault->key || !fault->signature) {
+		free_fault(fault);
 		return -ENOMEM;
 	}
-	HASH_ADD_KEYPTR(hh, loop->faults, fault->signature, strlen(signature), fault);
+	HASH_ADD_KEYPTR(hh, loop->faults, fault->key, strlen(key), fault);
 	*ret = fault;
 	return fault ? 0 : -ENOMEM;
 }
 
 /* --- dispatches */
 
-static int add_interval(struct diff_side *side, const Jankbpf__Loop *from, uint64_t begin_ns,
-			uint64_t end_ns)
+struct diff_interval *diff__new_interval(struct diff_side *side, size_t bucket_cnt)
 {
 	size_t cap = side->interval_cap ? 2 * side->interval_cap : 16;
 	struct diff_interval *interval;
@@ -116,16 +125,29 @@ static int add_interval(struct diff_side *side, const Jankbpf__Loop *from, uint6
 	if (side->interval_cnt == side->interval_cap) {
 		interval = reallocarray(side->intervals, cap, sizeof(*interval));
 		if (!interval)
-			return -ENOMEM;
+			return NULL;
 		side->intervals = interval;
 		side->interval_cap = cap;
 	}
 	interval = &side->intervals[side->interval_cnt];
-	*interval = (struct diff_interval){ begin_ns, end_ns, from->dispatches, 0, NULL };
-	interval->buckets = calloc(from->n_buckets + 1, sizeof(*interval->buckets));
+	*interval = (struct diff_interval){};
+	interval->buckets = calloc(bucket_cnt + 1, sizeof(*interval->buckets));
 	if (!interval->buckets)
-		return -ENOMEM;
+		return NULL;
 	side->interval_cnt++;
+	return interval;
+}
+
+static int add_interval(struct diff_side *side, const Jankbpf__Loop *from, uint64_t begin_ns,
+			uint64_t end_ns)
+{
+	struct diff_interval *interval = diff__new_interval(side, from->n_buckets);
+
+	if (!interval)
+		return -ENOMEM;
+	interval->begin_ns = begin_ns;
+	interval->end_ns = end_ns;
+	interval->cnt = from->dispatches;
 	for (size_t i = 0; i < from->n_buckets; i++) {
 		const Jankbpf__Bucket *bucket = from->buckets[i];
 
@@ -204,16 +226,38 @@ static int add_summary(struct diff *diff, unsigned nr, const Jankbpf__Summary *s
 
 /* --- blocks */
 
-static int longer(uint64_t **list, uint64_t cnt)
+/* Room for one more of cnt entries of this size. */
+static int longer(void *list, size_t cnt, size_t size)
 {
-	uint64_t *ret = *list;
+	void *ret;
 
 	if (cnt & (cnt - 1)) /* the room is full at powers of two */
 		return 0;
-	ret = reallocarray(ret, cnt ? 2 * cnt : 1, sizeof(*ret));
+	ret = reallocarray(*(void **)list, cnt ? 2 * cnt : 1, size);
 	if (!ret)
 		return -ENOMEM;
-	*list = ret;
+	*(void **)list = ret;
+	return 0;
+}
+
+int diff__add_end(struct diff_fault *fault, unsigned nr, uint64_t end_ns, uint64_t cnt)
+{
+	struct diff_end **list = &fault->sides[nr].ends;
+
+	if (longer(list, fault->sides[nr].end_cnt, sizeof(**list)))
+		return -ENOMEM;
+	(*list)[fault->sides[nr].end_cnt++] = (struct diff_end){ end_ns, cnt };
+	fault->sides[nr].cnt += cnt;
+	return 0;
+}
+
+int diff__add_delay(struct diff_fault *fault, unsigned nr, uint64_t delay_ns)
+{
+	uint64_t **list = &fault->sides[nr].delays_ns;
+
+	if (longer(list, fault->sides[nr].delay_cnt, sizeof(**list)))
+		return -ENOMEM;
+	(*list)[fault->sides[nr].delay_cnt++] = delay_ns;
 	return 0;
 }
 
@@ -221,15 +265,11 @@ static int count_block(struct diff_fault *fault, unsigned nr, const Jankbpf__Blo
 		       uint64_t end_ns)
 {
 	const char *summary = block->cause ? block->cause->summary : NULL;
-	uint64_t cnt = fault->sides[nr].cnt;
 	char *copy;
 
-	if (longer(&fault->sides[nr].ends_ns, cnt) || longer(&fault->sides[nr].delays_ns, cnt))
+	if (diff__add_end(fault, nr, end_ns, 1) || diff__add_delay(fault, nr, value__delay(block)))
 		return -ENOMEM;
-	fault->sides[nr].ends_ns[cnt] = end_ns;
-	fault->sides[nr].delays_ns[cnt] = value__delay(block);
-	fault->sides[nr].cnt++;
-	if (!summary || !*fault->signature)
+	if (!summary || !*fault->key)
 		return 0;
 	copy = strdup(summary);
 	if (!copy)
@@ -255,7 +295,7 @@ static int add_block(struct diff *diff, unsigned nr, const Jankbpf__Block *block
 	for (int i = 0; i < 2 && !res && loop; i++) { /* its fault, and all */
 		if (!i && !signature)
 			continue;
-		res = get_fault(diff, loop, i ? "" : signature, &fault);
+		res = diff__get_fault(diff, loop, i ? "" : signature, &fault);
 		if (!res && fault)
 			res = count_block(fault, nr, block, start_ns + block->duration_ns);
 	}

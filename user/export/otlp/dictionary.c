@@ -95,7 +95,7 @@ static int32_t get_mapping(struct dictionary *d, const Jankbpf__Frame *frame)
 	Otlp__Mapping *mapping;
 	bool is_new;
 
-	if (!frame->module)
+	if (!frame->module || !*frame->module)
 		return 0;
 	key[0] = dictionary__text(d, frame->module);
 	key[1] = dictionary__attribute(d, "process.executable.build_id.gnu", frame->build_id);
@@ -169,12 +169,13 @@ static int32_t get_location(struct dictionary *d, const struct location_key *key
 static void add_line(struct dictionary *d, struct location_key *key, size_t at,
 		     const Jankbpf__Frame *frame)
 {
-	char *name;
+	const char *name;
 
 	frame__add_place(arena__words(&d->o->arena), frame, false);
 	name = arena__take_words(&d->o->arena);
-	key->lines[at].function =
-		get_function(d, dictionary__text(d, name), dictionary__text(d, frame->file));
+	/* A function must have a name. */
+	key->lines[at].function = get_function(d, dictionary__text(d, *name ? name : "?"),
+					       dictionary__text(d, frame->file));
 	key->lines[at].line = frame->line > INT32_MAX ? 0 : (int32_t)frame->line;
 }
 

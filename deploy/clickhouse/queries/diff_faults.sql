@@ -1,0 +1,24 @@
+-- The blocks of a side, by fault and group, also those that limits only counted.
+-- Parameters as of diff_loops.sql.
+SELECT toString(any(key)) AS loop_key, toString(fault) AS fault, groupArray(part) AS parts, groupArray(total) AS totals
+FROM
+(
+    SELECT any(key) AS key, fault, part, sum(blocks) AS total
+    FROM
+    (
+        SELECT any(loop_key) AS key, fault, {part} AS part, count() AS blocks
+        FROM blocks
+        WHERE hang = 0 AND time >= {since} AND time < {until} {filter}
+        GROUP BY fault, part
+        UNION ALL
+        SELECT any(loop_key) AS key, fault, {part} AS part, sum(blocks) AS blocks
+        FROM left_out
+        WHERE time >= {since} AND time < {until} {filter}
+        GROUP BY fault, part
+    )
+    GROUP BY fault, part
+    ORDER BY fault, part
+)
+GROUP BY fault
+ORDER BY fault
+LIMIT 100000

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Two versions or times, compared as `jankbpf diff` compares two sets of records. ClickHouse sums
+ * by parts: groups of hosts, whose differences say how much counts vary by themselves.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "fleet/fleet.h"
+
+#define HOSTS_MIN 20 /* of each side; with fewer, parts are also times */
+#define SLOTS	  64 /* of the time of a side */
+#define PARTS	  16
+#define LIST_MAX  4096
+
+/* A side while its answers are read. */
+struct side {
+	struct diff *diff;
+	unsigned nr;
+	uint64_t hosts;
+	bool by_time;
+};
+
+static int no_memory(struct err *err)
+{
+	return err__set(err, ENOMEM, "out of memory");
+}
+
+static int checked(int res, struct err *err)
+{
+	return res ? no_memory(err) : 0;
+}
+
+/* Reads an array of numbers into list. Returns how many. */
+static size_t read_list(const json_t *row, const char *name, uint64_t *list)
+{
+	const json_t *array = json_object_get(row, name);
+	size_t cnt = json_array_size(array);
+
+	cnt = cnt < LIST_MAX ? cnt : LIST_MAX;
+	for (size_t i = 0; i < cnt; i++)
+		list[i] = value__u64(json_array_get(array, i));
+	return cnt;
+}
+
+/* --- answers */
+
+static int take_side(void *ctx, const json_t *row, struct err *err)
+{
+	struct side *side = ctx;
+	struct diff_input *input = &side->diff->inputs[side->nr];
+
+	side->hosts = row__u64(row, "hosts");
+	input->interval_cnt = (size_t)row__u64(row, "intervals");
+	input->elapsed_ns = row__u64(row, "seconds") * NS_PER_SEC;
+	return 0;
+}
+
+static int take_loop(void *ctx, const json_t *row, struct err *err)
+{
+	struct side *side = ctx;
+
+	return checked(diff__add_dispatches(side->diff, side->nr, row__str(row, "loop_key"),
+					    row__str(row, "process_name"),
+					    row__str(row, "loop_name"), row__u64(row, "part"),
+					    row__u64(row, "dispatches")),
+		       err);
+}
+
+static int take_buckets(void *ctx, const json_t *row, struct err *err)
+{
+	struct side *side = ctx;
+	uint64_t ends[LIST_MAX], counts[LIST_MAX];
+	size_t cnt = read_list(row, "places", ends);
+
+	if (read_list(row, "sums", counts) != cnt)
+		return 0;
+	for (size_t i = 0; i < cnt; i++)
+		ends[i] = ends[i] < JANK_HIST_BUCKETS ? durations__lower((unsigned)ends[i] + 1) - 1
+						      : UINT64_MAX;
+	return checked(diff__add_histogram(side->diff, side->nr, row__str(row, "loop_key"),
+					   row__u64(row, "part"), ends, counts, cnt),
+		       err);
+}
+
+static int take_faults(void *ctx, const json_t *row, struct err *err)
+{
+	struct side *side = ctx;
+	uint64_t parts[LIST_MAX], counts[LIST_MAX];
+	size_t cnt = read_list(row, "parts", parts);
+	int res = 0;
+
+	if (read_list(row, "totals", counts) != cnt)
+		return 0;
+	for (size_t i = 0; i < cnt && !res; i++)
+		res = diff__add_fault_blocks(side->diff, side->nr, row__str(row, "loop_key"),
+					     row__str(row, "fault"), parts[i], counts[i]);
+	return checked(res, err);
+}
+
+static int take_delays(void *ctx, const json_t *row, struct err *err)
+{
+	struct side *side = ctx;
+	uint64_t delays[LIST_MAX];
+	size_t cnt = read_list(row, "delays", delays);
+
+	for (size_t i = 0; i < cnt; i++)
+		delays[i] *= NS_PER_US;
+	return checked(diff__add_delays(side->diff, side->nr, row__str(row, "loop_key"),
+					row__str(row, "fault"), delays, cnt),
+		       err);
+}
+
+/* --- a side */
+
+#define SAMPLED_MAX                                                                                \
+	1000000	      /* blocks of a side whose delays are read, besides those of rare faults */
+#define RARE_PART 100 /* sampled blocks of a fault that are not too few */
+
+/* Faults of which a sample of one in `every` blocks would have too few. 0 alone matches none. */
+static int list_rare(const struct side *side, uint64_t every, struct strbuf *ret)
+{
+	struct diff_loop *loop, *next;
+	struct diff_fault *fault, *next_fault;
+
+	strbuf__adds(ret, "0");
+	if (every == 1)
+		return ret->failed ? -ENOMEM : 0;
+	HASH_ITER (hh, side->diff->loops, loop, next)
+		HASH_ITER (hh, loop->faults, fault, next_fault)
+			if (fault->sides[side->nr].cnt < RARE_PART * every)
+				number__add_to_list(ret, fault->key);
+	return ret->failed ? -ENOMEM : 0;
+}
+
+static int ask_delays(struct fleet *fleet, const struct fleet_filter *filter, struct side *side,
+		      struct err *err)
+{
+	uint64_t every = 1 + side->diff->inputs[side->nr].block_cnt / SAMPLED_MAX;
+	struct strbuf keys = STRBUF_INIT;
+	int res = checked(list_rare(side, every, &keys), err);
+	const struct fleet_value values[] = {
+		FLEET_VALUES(filter),
+		{ .name = "every", .number = every },
+		{ .name = "keys", .raw = strbuf__str(&keys) },
+	};
+
+	if (!res)
+		res = fleet__ask(fleet, "diff_delays", values, sizeof(values) / sizeof(*values),
+				 take_delays, side, err);
+	strbuf__free(&keys);
+	return res;
+}
+
+/* The group of a row, in SQL. */
+static void add_part(struct strbuf *sb, const struct fleet_filter *filter, bool by_time)
+{
+	uint64_t slot_s = (filter->until_s - filter->since_s) / SLOTS;
+
+	if (by_time)
+		strbuf__addf(sb,
+			     "toUInt8((host_part + cityHash64(intDiv(toUInt32(time), %llu))) %% "
+			     "%d)",
+			     (unsigned long long)(slot_s ?: 1), PARTS);
+	else
+		strbuf__addf(sb, "toUInt8(host_part %% %d)", PARTS);
+}
+
+static int read_side(struct fleet *fleet, const struct fleet_filter *filter, struct side *side,
+		     struct err *err)
+{
+	static const struct {
+		const char *name;
+		fleet_row_fn *take;
+	} questions[] = {
+		{ "diff_loops", take_loop },
+		{ "diff_buckets", take_buckets },
+		{ "diff_faults", take_faults },
+	};
+	struct strbuf part = STRBUF_INIT;
+	int res = 0;
+
+	add_part(&part, filter, side->by_time);
+	for (size_t i = 0; i < sizeof(questions) / sizeof(*questions) && !res; i++) {
+		const struct fleet_value values[] = {
+			FLEET_VALUES(filter),
+			{ .name = "part", .raw = strbuf__str(&part) },
+		};
+
+		res = fleet__ask(fleet, questions[i].name, values, sizeof(values) / sizeof(*values),
+				 questions[i].take, side, err);
+	}
+	strbuf__free(&part);
+	return res ?: ask_delays(fleet, filter, side, err);
+}
+
+static int measure_side(struct fleet *fleet, const struct fleet_filter *filter, struct side *side,
+			const char *const *names, struct err *err)
+{
+	const struct fleet_value values[] = { FLEET_VALUES(filter) };
+	int res = fleet__ask(fleet, "diff_side", values, sizeof(values) / sizeof(*values),
+			     take_side, side, err);
+
+	if (!res && !side->hosts)
+		res = err__set(
+			err, ENODATA,
+			"%c: no dispatches of '%.64s' in this time: give another version, or "
+			"a time by --since; jankbpf fleet top --by version lists them",
+			side->nr == DIFF_A ? 'A' : 'B', names[side->nr]);
+	return res;
+}
+
+/* --- names of faults */
+
+static int take_name(void *ctx, const json_t *row, struct err *err)
+{
+	const struct diff_findings *findings = ctx;
+	int res = 0;
+
+	for (size_t i = 0; i < findings->cnt && !res; i++) {
+		const struct diff_fault *fault = findings->list[i].fault;
+
+		if (fault && !strcmp(fault->key, row__str(row, "fault")))
+			res = diff__name_fault((struct diff_fault *)fault,
+					       row__str(row, "signature"),
+					       row__str(row, "sentence"));
+	}
+	return checked(res, err);
+}
+
+static int name_faults(struct fleet *fleet, const struct fleet_filter sides[DIFF_SIDES], bool all,
+		       struct diff_findings *findings, struct err *err)
+{
+	const struct fleet_filter *a = &sides[DIFF_A], *b = &sides[DIFF_B];
+	struct fleet_value values[] = {
+		{ .name = "since", .number = a->since_s < b->since_s ? a->since_s : b->since_s },
+		{ .name = "until", .number = a->until_s > b->until_s ? a->until_s : b->until_s },
+		{ .name = "keys" },
+	};
+	struct strbuf keys = STRBUF_INIT;
+	int res = 0;
+
+	for (size_t i = 0; i < findings->cnt; i++) {
+		const struct diff_finding *finding = &findings->list[i];
+
+		if (finding->fault && *finding->fault->key && (all || finding->notable))
+			number__add_to_list(&keys, finding->fault->key);
+	}
+	values[2].raw = strbuf__str(&keys);
+	if (keys.failed)
+		res = no_memory(err);
+	else if (keys.len)
+		res = fleet__ask(fleet, "diff_names", values, sizeof(values) / sizeof(*values),
+				 take_name, findings, err);
+	strbuf__free(&keys);
+	return res;
+}
+
+int fleet__compare(struct fleet *fleet, const struct fleet_filter sides[DIFF_SIDES],
+		   const char *const names[DIFF_SIDES], bool all, struct diff *diff,
+		   struct diff_findings *findings, struct err *err)
+{
+	struct side both[DIFF_SIDES] = { { diff, DIFF_A, 0, false }, { diff, DIFF_B, 0, false } };
+	bool by_time;
+	int res = 0;
+
+	for (unsigned i = 0; i < DIFF_SIDES && !res; i++)
+		res = measure_side(fleet, &sides[i], &both[i], names, err);
+	by_time = both[DIFF_A].hosts < HOSTS_MIN || both[DIFF_B].hosts < HOSTS_MIN;
+	for (unsigned i = 0; i < DIFF_SIDES && !res; i++) {
+		both[i].by_time = by_time;
+		res = read_side(fleet, &sides[i], &both[i], err);
+	}
+	if (!res)
+		res = checked(diff__compare(diff, findings), err);
+	return res ?: name_faults(fleet, sides, all, findings, err);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Deletes old days: ClickHouse 18.16 has no TTL. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "fleet/fleet.h"
+
+#define DAY_S	 86400u
+#define DAYS_MAX 100000u
+
+struct old_day {
+	char *table, *partition;
+	uint64_t row_cnt, size;
+};
+
+struct old_days {
+	struct old_day *list;
+	size_t cnt;
+	uint64_t before_s;
+};
+
+/* The end of the day "20260131" in UTC; 0: the partition is no day. */
+static uint64_t end_of_day(const char *partition)
+{
+	struct tm tm = {};
+	const char *end;
+
+	if (strlen(partition) != 8 || strspn(partition, "0123456789") != 8)
+		return 0;
+	end = strptime(partition, "%Y%m%d", &tm);
+	return end && !*end ? (uint64_t)timegm(&tm) + DAY_S : 0;
+}
+
+/* A name that needs no quotes in SQL. */
+static bool is_name(const char *text)
+{
+	return *text && strspn(text, "abcdefghijklmnopqrstuvwxyz_0123456789") == strlen(text);
+}
+
+static int take_partition(void *ctx, const json_t *row, struct err *err)
+{
+	struct old_days *days = ctx;
+	const char *partition = row__str(row, "partition");
+	uint64_t end_s = end_of_day(partition);
+	struct old_day *day;
+
+	if (!end_s || end_s > days->before_s || !is_name(row__str(row, "table")) ||
+	    days->cnt == DAYS_MAX)
+		return 0;
+	day = reallocarray(days->list, days->cnt + 1, sizeof(*day));
+	if (!day)
+		return err__set(err, ENOMEM, "out of memory");
+	days->list = day;
+	day += days->cnt++;
+	*day = (struct old_day){ strdup(row__str(row, "table")), strdup(partition),
+				 row__u64(row, "rows"), row__u64(row, "bytes") };
+	return day->table && day->partition ? 0 : err__set(err, ENOMEM, "out of memory");
+}
+
+static int drop_day(struct fleet *fleet, const char *cluster, const struct old_day *day,
+		    struct strbuf *ret, struct err *err)
+{
+	const struct fleet_value values[] = {
+		{ .name = "table", .raw = day->table },
+		{ .name = "cluster", .text = cluster },
+		{ .name = "partition", .raw = day->partition },
+	};
+	int res = fleet__ask(fleet, "drop", values, sizeof(values) / sizeof(*values), NULL, NULL,
+			     err);
+
+	if (!res)
+		strbuf__addf(ret, "%s %s: %llu rows, %.1f MB\n", day->table, day->partition,
+			     (unsigned long long)day->row_cnt, (double)day->size / 1e6);
+	return res;
+}
+
+int fleet__drop(struct fleet *fleet, const char *cluster, uint64_t before_s, struct strbuf *ret,
+		struct err *err)
+{
+	const struct fleet_value values[] = { { .name = "cluster", .text = cluster },
+					      { .name = "database", .text = fleet->database } };
+	struct old_days days = { .before_s = before_s };
+	int res = fleet__ask(fleet, "partitions", values, 2, take_partition, &days, err);
+
+	for (size_t i = 0; i < days.cnt && !res; i++)
+		res = drop_day(fleet, cluster, &days.list[i], ret, err);
+	if (!res && !days.cnt)
+		strbuf__adds(ret, "no day is that old\n");
+	for (size_t i = 0; i < days.cnt; i++) {
+		free(days.list[i].table);
+		free(days.list[i].partition);
+	}
+	free(days.list);
+	return !res && ret->failed ? err__set(err, ENOMEM, "out of memory") : res;
+}
