@@ -36,7 +36,7 @@ LAYERS = {
     "uprobes": {"catalogue", "symbol", "procfs", "files", "base"},
     "probes": {"uprobes", "catalogue", "options", "files", "base"},
     "enrich": {"probes", "catalogue", "symbol", "procfs", "intake", "model", "files", "base"},
-    "session": {"deliver", "name", "enrich", "probes", "uprobes", "catalogue", "options", "journal", "export", "intake", "verdict", "symbol",
+    "session": {"deliver", "send", "name", "enrich", "probes", "uprobes", "catalogue", "options", "journal", "export", "intake", "verdict", "symbol",
                 "procfs", "model", "files", "base"},
     "serve": {"export", "files", "base"},
     "cli": {"fleet", "serve", "send", "session", "deliver", "name", "probes", "catalogue", "options", "journal", "export", "intake", "symbol", "model", "files", "base"},
