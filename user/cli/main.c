@@ -43,6 +43,8 @@ static int run(const struct options *opts, struct err *err)
 		return cmd_report__run(opts, err);
 	case CMD_DIFF:
 		return cmd_diff__run(opts, err);
+	case CMD_FLEET:
+		return cmd_fleet__run(opts, err);
 	case CMD_SERVE:
 		return cmd_serve__run(opts, err);
 	case CMD_SEND:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "fleet/query.h"
+#include "fleet/fleet.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -101,6 +102,29 @@ int query__add(struct strbuf *sb, const char *name, const struct fleet_value *va
 		if (!strcmp(queries[i].name, name))
 			return fill(sb, queries[i].text, values, value_cnt);
 	return -EINVAL;
+}
+
+int fleet_filter__add(struct fleet_filter *filter, const char *column, const char *value)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	if (!value || !*value)
+		return 0;
+	strbuf__addf(&sb, "%s AND %s = ", filter->conditions ?: "", column);
+	if (!strcmp(column, "version_key")) {
+		strbuf__adds(&sb, "cityHash64(");
+		literal__add(&sb, value);
+		strbuf__addc(&sb, ')');
+	} else {
+		literal__add(&sb, value);
+	}
+	if (sb.failed) {
+		strbuf__free(&sb);
+		return -ENOMEM;
+	}
+	free(filter->conditions);
+	filter->conditions = sb.data;
+	return 0;
 }
 
 /* --- the answer */
@@ -219,7 +243,7 @@ static int add_url(struct strbuf *sb, const struct fleet *fleet, const char *url
 		len--;
 	strbuf__add(sb, url, len);
 	strbuf__adds(sb, "/?wait_end_of_query=1&output_format_json_quote_64bit_integers=1&"
-			 "database=");
+			 "max_query_size=16777216&database=");
 	for (const char *c = fleet->database; *c; c++)
 		strbuf__addf(sb, "%%%02X", (unsigned char)*c);
 	return sb->failed ? -ENOMEM : 0;
@@ -293,5 +317,7 @@ int fleet__ask(struct fleet *fleet, const char *name, const struct fleet_value *
 		}
 	}
 	strbuf__free(&question);
+	if (!res && err)
+		err->msg[0] = '\0'; /* of a server that was away */
 	return res;
 }

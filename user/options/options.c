@@ -170,7 +170,8 @@ static int add_word(struct parse *p, const char *word)
 		return 0;
 	}
 	if (p->opts->command == CMD_SYMBOLIZE || p->opts->command == CMD_REPORT ||
-	    p->opts->command == CMD_DIFF || p->opts->command == CMD_SERVE) {
+	    p->opts->command == CMD_DIFF || p->opts->command == CMD_SERVE ||
+	    p->opts->command == CMD_FLEET) {
 		p->code = options__add_file(p->opts, word, p->err);
 		return p->code;
 	}

@@ -29,6 +29,7 @@ enum command {
 	CMD_DIFF,
 	CMD_SERVE,
 	CMD_SEND,
+	CMD_FLEET,
 	CMD_COMPLETION,
 	CMD_SCHEMA,
 	CMD_HELP,
@@ -119,6 +120,7 @@ struct options {
 	const char **files; /* of symbolize, report and serve */
 	size_t file_cnt;
 	uint64_t since_ns; /* --since, as CLOCK_REALTIME; 0: not given */
+	uint64_t until_ns; /* --until, likewise */
 	struct sink *sink; /* replay: gets the records, in place of stdout; borrowed. NULL: none */
 	const char **disabled; /* --disable-feature NAME, for tests (repeatable) */
 	size_t disabled_cnt;
@@ -133,6 +135,10 @@ struct options {
 	const char *records_user; /* of the processes that write and send; NULL: not given */
 	struct backend_options sends[SEND_CNT];
 	uint64_t send_timeout_ns; /* of the command send; 0: none */
+	/* Of fleet; NULL: not given. */
+	const char *fleet_unit, *fleet_process, *fleet_cluster;
+	unsigned fleet_by; /* enum fleet_by */
+	uint64_t older_ns; /* 0: not given */
 	/* By row of the table: each argument that was given, with a newline; NULL: none. Owned. */
 	char *values[OPTION_ROWS_MAX];
 	char **texts; /* owned: words that came from the configuration */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks of a whole command line: options that exclude, need or imply each other; the refusal. */
 #include <errno.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/strbuf.h"
@@ -175,6 +176,33 @@ static int check_trace(struct parse *p)
 	return 0;
 }
 
+/* The words after fleet. */
+static int check_fleet(struct parse *p)
+{
+	static const struct {
+		const char *word;
+		size_t cnt; /* of words, with this one */
+		const char *usage;
+	} words[] = { { "top", 1, "top takes no word" },
+		      { "show", 2, "show needs one SIGNATURE" },
+		      { "diff", 3, "diff needs two: VERSION, VERSION@FROM..TO or @FROM..TO" },
+		      { "drop", 1, "drop takes no word" } };
+	const struct options *opts = p->opts;
+
+	for (size_t i = 0; opts->file_cnt && i < sizeof(words) / sizeof(*words); i++) {
+		if (strcmp(opts->files[0], words[i].word))
+			continue;
+		if (opts->file_cnt != words[i].cnt)
+			return parse__refuse(p, "fleet %s", words[i].usage);
+		if (!strcmp(opts->files[0], "drop") && !opts->older_ns)
+			return parse__refuse(p, "fleet drop needs --older TIME");
+		if (opts->until_ns && opts->until_ns <= opts->since_ns)
+			return parse__refuse(p, "--until is not later than --since");
+		return 0;
+	}
+	return parse__refuse(p, "fleet needs one of top, show, diff and drop");
+}
+
 int parse__check(struct parse *p)
 {
 	int code = check_rows(p);
@@ -206,6 +234,8 @@ int parse__check(struct parse *p)
 		return parse__refuse(p, "completion needs the name of a shell: bash, zsh or fish");
 	if (p->opts->command == CMD_SERVE && p->opts->file_cnt != 1)
 		return parse__refuse(p, "serve needs one DIR, that of -o");
+	if (p->opts->command == CMD_FLEET)
+		return check_fleet(p);
 	if (p->opts->command == CMD_SYMBOLIZE && !p->opts->file_cnt)
 		return parse__refuse(
 			p, "symbolize needs the FILE that --json or -o wrote, or - for stdin");

@@ -525,7 +525,10 @@ bool option__is_repeatable(const struct option_row *row)
 int option__set_since(struct options *opts, const struct option_row *row, const char *arg,
 		      struct err *err)
 {
-	return parse__moment(arg, "--since", clock__real_ns(), field(opts, row), err);
+	char word[32];
+
+	snprintf(word, sizeof(word), "--%s", row->name);
+	return parse__moment(arg, word, clock__real_ns(), field(opts, row), err);
 }
 
 int options__add_file(struct options *opts, const char *word, struct err *err)

@@ -2,6 +2,8 @@
 /* State of an agent: for the log, by SIGUSR1, and for the service manager. */
 #include "base/clock.h"
 #include "base/log.h"
+#include "export/spool/spool.h"
+#include "send/send.h"
 #include "session/session_parts.h"
 
 #define STATUS_NS (10 * NS_PER_SEC)
@@ -42,6 +44,38 @@ static void log_losses(const struct losses *losses)
 	strbuf__free(&line);
 }
 
+/* One line for the spool, one for each backend. */
+static void log_spool(const struct options *opts)
+{
+	const struct send_names names = send__names(opts);
+	struct spool_state state;
+	struct err err = {};
+
+	if (spool_state__read(opts->spool, names.list, &state, &err)) {
+		log__warn("state: %s", err.msg);
+		return;
+	}
+	log__info("state: spool %llu records, %llu KiB", (unsigned long long)state.records,
+		  (unsigned long long)state.bytes >> 10);
+	for (size_t i = 0; i < state.backend_cnt; i++) {
+		const struct spool_backend_state *b = &state.backends[i];
+		struct strbuf age = STRBUF_INIT;
+		uint64_t now = clock__real_ns();
+
+		if (b->oldest_ns && now > b->oldest_ns) {
+			strbuf__adds(&age, ", the oldest for ");
+			clock__add_duration(&age, now - b->oldest_ns);
+		}
+		log__info("state: %s %llu records sent, %llu refused, %llu requests tried again, "
+			  "%llu records unsent%s",
+			  b->name, (unsigned long long)b->position.sent_records,
+			  (unsigned long long)b->position.refused_records,
+			  (unsigned long long)b->position.retries,
+			  (unsigned long long)b->unsent_records, strbuf__str(&age));
+		strbuf__free(&age);
+	}
+}
+
 void session__log_state(struct session *s)
 {
 	struct intervals_now now = { .threshold_ns = s->intake.judge.threshold_ns };
@@ -52,6 +86,8 @@ void session__log_state(struct session *s)
 	log__info("state: watched %zu loops of %u processes; not watched %zu", s->report.loop_cnt,
 		  HASH_COUNT(s->processes.entries), s->unwatched_look.found_cnt);
 	log_losses(&now.losses);
+	if (s->opts->spool)
+		log_spool(s->opts);
 	log__info("state: own cost %.2f %% of a CPU, %llu MiB of memory", own_cpu_pct(s, &now),
 		  (unsigned long long)now.rss_kb >> 10);
 }
