@@ -21,9 +21,7 @@
 
 static const struct backend *const backends[] = {
 	&otlp_backend,
-#ifdef HAVE_CLICKHOUSE
 	&clickhouse_backend,
-#endif
 };
 
 static void die(const char *what, const char *why)
