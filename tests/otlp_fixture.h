@@ -71,6 +71,18 @@ static inline void otlp__set(char **text, const char *pattern, size_t len)
 	(*text)[len] = '\0';
 }
 
+/* Removes what the environment of the process says. */
+static inline void otlp__unname(Jankbpf__Block *block)
+{
+	char **texts[] = { &block->service_name, &block->service_version, &block->version,
+			   &block->service_namespace, &block->deployment_environment };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		free(*texts[i]);
+		*texts[i] = NULL;
+	}
+}
+
 /* The body of a part is in b->body. */
 static inline int otlp__encode_part(struct otlp_batch *b, const char *name)
 {

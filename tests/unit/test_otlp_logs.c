@@ -73,13 +73,18 @@ static void test_attributes(void)
 	const Otlp__LogRecord *log;
 	const Otlp__Resource *resource;
 
+	otlp__unname(block);
 	otlp__set(&block->unit, "shop@7.service", 14);
 	otlp__set(&block->pod, "a-pod", 5);
+	otlp__set(&block->version, "2.1", 3);
+	otlp__set(&block->deployment_environment, "staging", 7);
 	logs = logs_of(&b);
 	log = log_at(logs, 0, 0);
 	resource = logs->resource_logs[0]->resource;
 	is_str(OTLP_TEXT(resource, "service.name"), "shop@7", "the service is the unit");
 	is_str(OTLP_TEXT(resource, "k8s.pod.uid"), "a-pod", "pod");
+	is_str(OTLP_TEXT(resource, "service.version"), "2.1", "version");
+	is_str(OTLP_TEXT(resource, "deployment.environment.name"), "staging", "environment");
 	is_str(OTLP_TEXT(resource, "jankbpf.agent.id"), "0123456789abcdef0123456789abcdef",
 	       "agent");
 	is_str(OTLP_TEXT(resource, "os.type"), "linux", "system");
@@ -95,6 +100,15 @@ static void test_attributes(void)
 	logs = logs_of(&b);
 	is_str(OTLP_TEXT(logs->resource_logs[0]->resource, "service.name"), block->process,
 	       "a scope is no service");
+	free_logs(logs);
+
+	otlp__set(&block->service_name, "checkout", 8);
+	otlp__set(&block->service_namespace, "shop", 4);
+	logs = logs_of(&b);
+	resource = logs->resource_logs[0]->resource;
+	is_str(OTLP_TEXT(resource, "service.name"), "checkout",
+	       "the environment names the service");
+	is_str(OTLP_TEXT(resource, "service.namespace"), "shop", "and its namespace");
 	free_logs(logs);
 	otlp__empty(&b);
 }

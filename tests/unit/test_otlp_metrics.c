@@ -91,6 +91,7 @@ static const Jankbpf__Record *make_interval(void)
 	set_loop(0, "redis-server", "redis.service");
 	set_loop(1, "redis-server", "redis.service");
 	set_loop(2, "node", NULL);
+	in.loops[2].service_name = (char *)"web";
 	jankbpf__start_delays__init(&in.starts);
 	SET_TO(&in.starts, dispatches, 17);
 	in.starts.buckets = in.bucket_list;
@@ -101,6 +102,8 @@ static const Jankbpf__Record *make_interval(void)
 	SET_TO(&in.interval, elapsed_ns, 10 * NS_PER_SEC);
 	SET_TO(&in.interval, hangs, 2);
 	SET_TO(&in.interval, not_watched_count, 0);
+	SET_TO(&in.interval, blind_ns, 2 * NS_PER_SEC);
+	SET_TO(&in.interval, governor_level, 3);
 	in.interval.host = &in.host;
 	in.interval.loops = in.loop_list;
 	in.interval.n_loops = 3;
@@ -184,7 +187,7 @@ static void test_histograms(const Otlp__ExportMetricsServiceRequest *metrics)
 	is_str(OTLP_TEXT(point, "jankbpf.loop"), "epoll", "its loop");
 	metric = find(metrics, "redis", "jankbpf.dispatch.start_delay");
 	is_uint(metric->histogram->data_points[0]->count, 17, "start delays of one of them");
-	metric = find(metrics, "node", "jankbpf.dispatch.duration");
+	metric = find(metrics, "web", "jankbpf.dispatch.duration");
 	is_uint(metric->histogram->data_points[0]->count, 17, "the other program");
 }
 
@@ -204,6 +207,11 @@ static void test_agent(const Otlp__ExportMetricsServiceRequest *metrics)
 	       2048, "bytes of memory");
 	is_int(find(metrics, "jankbpf", "jankbpf.not_watched")->gauge->data_points[0]->as_int, 0,
 	       "a gauge of 0 is sent");
+	ok(sum_point(metrics, "jankbpf", "jankbpf.agent.blind.time")->as_double == 2, "blind time");
+	is_int(find(metrics, "jankbpf", "jankbpf.agent.governor.level")
+		       ->gauge->data_points[0]
+		       ->as_int,
+	       3, "the governor's level");
 	is_uint(open->gauge->n_data_points, 2, "open dispatches by loop");
 	ok(open->gauge->data_points[0]->as_double == 3, "the longest of a loop");
 	open = find(metrics, "jankbpf", "jankbpf.open_dispatch.count");
@@ -238,6 +246,7 @@ static void test_interval(void)
 
 static void set_block(Jankbpf__Block *block, const char *start, uint64_t ms)
 {
+	otlp__unname(block);
 	otlp__set(&block->start, start, strlen(start));
 	otlp__set(&block->process, "redis-server", 12);
 	otlp__set(&block->unit, "redis.service", 13);

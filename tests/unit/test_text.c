@@ -178,8 +178,21 @@ static void test_clean_twice(void)
 	is_uint(wrong, 0, "cleaning twice is cleaning once, for 2,000 random names");
 }
 
+static void test_cut(void)
+{
+	is_uint(text__cut("short", 10), 5, "a short text is whole");
+	is_uint(text__cut("short", 5), 5, "as one of just that length");
+	is_uint(text__cut("a\xc3\xa9z", 2), 1, "no part of a sequence is left");
+	is_uint(text__cut("a\xc3\xa9z", 3), 3, "a whole one is");
+	is_uint(text__cut("\xf0\x9f\x98\x80", 3), 0, "four bytes");
+	is_uint(text__cut("\x80\x80\x80\x80\x80\x80\x80", 6), 6,
+		"bytes that are no UTF-8 are cut anywhere");
+	is_uint(text__cut("", 0), 0, "nothing");
+}
+
 int main(void)
 {
+	test_cut();
 	test_sequences();
 	test_all_code_points();
 	test_all_pairs();

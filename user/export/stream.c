@@ -3,6 +3,7 @@
  * Records as a stream of lines or messages: made and read. A record is written to its descriptor
  * completely or not at all, also if the process is killed.
  */
+#include "export/arena.h"
 #include "export/sink.h"
 
 #include <errno.h>
@@ -24,21 +25,9 @@ static void add_length(struct strbuf *sb, size_t len)
 	strbuf__addc(sb, (char)len);
 }
 
-struct strbuf_buffer {
-	ProtobufCBuffer base;
-	struct strbuf *sb;
-};
-
-static void append(ProtobufCBuffer *buffer, size_t len, const uint8_t *data)
-{
-	strbuf__add(((struct strbuf_buffer *)buffer)->sb, (const char *)data, len);
-}
-
 int stream__pack(struct strbuf *sb, const Jankbpf__Record *record)
 {
-	struct strbuf_buffer buffer = { .base.append = append, .sb = sb };
-
-	jankbpf__record__pack_to_buffer(record, &buffer.base);
+	strbuf__add_message(sb, &record->base);
 	return sb->failed ? -ENOMEM : 0;
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/strbuf.h"
+#include "export/arena.h"
 #include "files/file.h"
 #include "files/own_path.h"
 
@@ -151,23 +152,12 @@ int journal_writer__raw(struct journal_writer *jw, const void *records, size_t l
 	return jw->pending.len >= FLUSH_AT ? journal_writer__flush(jw) : 0;
 }
 
-struct pending_buffer {
-	ProtobufCBuffer base;
-	struct strbuf *pending;
-};
-
-static void append(ProtobufCBuffer *buffer, size_t len, const uint8_t *data)
-{
-	strbuf__add(((struct pending_buffer *)buffer)->pending, data, len);
-}
-
 /* The header's flags hold the number of padding bytes. */
 int journal_writer__message(struct journal_writer *jw, enum journal_kind kind,
 			    const ProtobufCMessage *message)
 {
 	static const char zeros[8];
 	size_t len = protobuf_c_message_get_packed_size(message), pad = -len % 8;
-	struct pending_buffer buffer = { .base.append = append, .pending = &jw->pending };
 	struct jank_rec hdr = {
 		.size = sizeof(hdr) + len + pad,
 		.kind = kind,
@@ -178,7 +168,7 @@ int journal_writer__message(struct journal_writer *jw, enum journal_kind kind,
 	if (len > RECORD_MAX - sizeof(hdr) - pad)
 		return -EMSGSIZE;
 	strbuf__add(&jw->pending, &hdr, sizeof(hdr));
-	protobuf_c_message_pack_to_buffer(message, &buffer.base);
+	strbuf__add_message(&jw->pending, message);
 	strbuf__add(&jw->pending, zeros, pad);
 	if (kind == JOURNAL_SESSION && !jw->written && !jw->pending.failed)
 		jw->head_sz = jw->pending.len;

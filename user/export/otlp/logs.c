@@ -108,6 +108,7 @@ static void add_attributes(struct otlp *o, struct list *list, const Jankbpf__Blo
 	attr__text(o, list, "jankbpf.process.role", block->role);
 	if (block->anr)
 		attr__int(o, list, "jankbpf.anr", block->anr);
+	attr__text(o, list, "jankbpf.reduced", block->reduced);
 	if (value__next_loss(block->lost, &pos, &loss))
 		attr__bool(o, list, "jankbpf.incomplete", true);
 }

@@ -123,7 +123,9 @@ static void take_block(struct counter *c, const Jankbpf__Block *block)
 
 static void take_left_out(struct counter *c, const Jankbpf__LeftOut *left)
 {
-	const struct origin origin = { c->host, left->process, left->unit, NULL, NULL };
+	const struct origin origin = { .host = c->host,
+				       .process = left->process,
+				       .unit = left->unit };
 	struct tally *tally = get_tally(c, &origin, left->loop, value__name(left->kind));
 
 	tally->block_cnt += left->blocks;
@@ -141,7 +143,7 @@ static void take_max(uint64_t *max, uint64_t ns)
 
 static void take_loop(struct counter *c, const Jankbpf__Loop *loop)
 {
-	const struct origin origin = { c->host, loop->process, loop->unit, loop->container, NULL };
+	const struct origin origin = origin__of_loop(c->host, loop);
 	const Jankbpf__StartDelays *starts = loop->start_delays;
 	struct tally *tally = get_tally(c, &origin, loop->loop, NULL);
 
@@ -230,6 +232,10 @@ static void write_agent(struct counter *c, const Jankbpf__Interval *interval)
 	point__count(c->o, &place, METRIC_HANGS, interval->hangs);
 	if (interval->has_not_watched_count)
 		point__count(c->o, &place, METRIC_NOT_WATCHED, interval->not_watched_count);
+	point__seconds(c->o, &place, METRIC_PAUSED_TIME, interval->paused_ns);
+	point__seconds(c->o, &place, METRIC_BLIND_TIME, interval->blind_ns);
+	if (interval->has_governor_level)
+		point__count(c->o, &place, METRIC_LEVEL, interval->governor_level);
 	if (!cost)
 		return;
 	point__seconds(c->o, &place, METRIC_CPU_TIME, cost->user_cpu_ns);

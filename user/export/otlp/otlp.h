@@ -16,7 +16,7 @@
 
 #define OTLP_TEXT_MAX	 4096	    /* bytes of an attribute's text */
 #define OTLP_BODY_MAX	 (1u << 20) /* bytes of a log record's body */
-#define OTLP_GROUP_LISTS 13	    /* metrics; the other signals have one list */
+#define OTLP_GROUP_LISTS 16	    /* metrics; the other signals have one list */
 #define OTLP_TABLES	 7	    /* of the dictionary of profiles */
 
 /* A growing array in the arena. */
@@ -82,14 +82,16 @@ Otlp__InstrumentationScope *otlp__scope(struct otlp *o);
 /* Where data come from; each may be NULL. */
 struct origin {
 	const Jankbpf__Host *host;
-	const char *process, *unit, *container;
+	const char *process, *unit, *container, *pod;
+	const char *service, *version, *namespace, *environment;
 	const Jankbpf__Block *block; /* NULL: not of a single process */
 };
 
 /* The group of these data, made when it is new. */
 struct group *otlp__group(struct otlp *o, const struct origin *origin);
 
-/* All of a block, with its process. */
+/* All of a block, with its process; a loop of an interval, without it. */
 struct origin origin__of_block(const Jankbpf__Block *block);
+struct origin origin__of_loop(const Jankbpf__Host *host, const Jankbpf__Loop *loop);
 
 #endif

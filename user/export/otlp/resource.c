@@ -39,26 +39,31 @@ static void add_host(struct otlp *o, struct list *list, const Jankbpf__Host *hos
 	attr__text(o, list, "os.build_id", host->kernel);
 }
 
-/* The systemd service, or else the program. */
+/* What the environment of the process says, else the systemd service, else the program. */
 static void add_service(struct otlp *o, struct list *list, const struct origin *origin)
 {
 	size_t len = origin->unit ? strlen(origin->unit) : 0, end = strlen(SERVICE);
 	struct strbuf *name = arena__words(&o->arena);
 
-	if (len > end && !strcmp(origin->unit + len - end, SERVICE))
+	if (origin->service && *origin->service)
+		strbuf__adds(name, origin->service);
+	else if (len > end && !strcmp(origin->unit + len - end, SERVICE))
 		strbuf__add(name, origin->unit, len - end);
 	else if (origin->process && *origin->process)
 		strbuf__adds(name, origin->process);
 	else
 		strbuf__adds(name, "unknown_service");
 	attr__text(o, list, "service.name", arena__take_words(&o->arena));
+	attr__text(o, list, "service.version", origin->version);
+	attr__text(o, list, "service.namespace", origin->namespace);
+	attr__text(o, list, "deployment.environment.name", origin->environment);
 	attr__text(o, list, "jankbpf.unit", origin->unit);
 	attr__text(o, list, "container.id", origin->container);
+	attr__text(o, list, "k8s.pod.uid", origin->pod);
 }
 
 static void add_process(struct otlp *o, struct list *list, const Jankbpf__Block *block)
 {
-	attr__text(o, list, "k8s.pod.uid", block->pod);
 	attr__text(o, list, "process.executable.name", block->process);
 	attr__text(o, list, "process.executable.path", block->exe);
 	attr__text(o, list, "process.executable.build_id.gnu", block->app_build_id);
@@ -102,5 +107,31 @@ struct group *otlp__group(struct otlp *o, const struct origin *origin)
 
 struct origin origin__of_block(const Jankbpf__Block *block)
 {
-	return (struct origin){ block->host, block->process, block->unit, block->container, block };
+	return (struct origin){
+		.host = block->host,
+		.process = block->process,
+		.unit = block->unit,
+		.container = block->container,
+		.pod = block->pod,
+		.service = block->service_name,
+		.version = block->version,
+		.namespace = block->service_namespace,
+		.environment = block->deployment_environment,
+		.block = block,
+	};
+}
+
+struct origin origin__of_loop(const Jankbpf__Host *host, const Jankbpf__Loop *loop)
+{
+	return (struct origin){
+		.host = host,
+		.process = loop->process,
+		.unit = loop->unit,
+		.container = loop->container,
+		.pod = loop->pod,
+		.service = loop->service_name,
+		.version = loop->version,
+		.namespace = loop->service_namespace,
+		.environment = loop->deployment_environment,
+	};
 }

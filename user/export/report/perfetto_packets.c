@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Packets of a Perfetto trace, all on one sequence, and events in them. */
+#include "export/arena.h"
 #include "export/report/perfetto.h"
 
 #include <stdlib.h>
@@ -14,21 +15,10 @@
 #define NEEDS_STATE  PERFETTO__PROTOS__TRACE_PACKET__SEQUENCE_FLAGS__SEQ_NEEDS_INCREMENTAL_STATE
 #define CLEARS_STATE PERFETTO__PROTOS__TRACE_PACKET__SEQUENCE_FLAGS__SEQ_INCREMENTAL_STATE_CLEARED
 
-struct packet_buffer {
-	ProtobufCBuffer base;
-	struct strbuf *to;
-};
-
-static void append(ProtobufCBuffer *buffer, size_t len, const uint8_t *data)
-{
-	strbuf__add(((struct packet_buffer *)buffer)->to, data, len);
-}
-
 /* A trace is one message: traces after each other are one, too. */
 void perfetto__write(struct perfetto *p, Perfetto__Protos__TracePacket *packet)
 {
 	struct report_out *out = p->report.out;
-	struct packet_buffer buffer = { .base.append = append, .to = &out->bytes };
 	Perfetto__Protos__Trace trace = PERFETTO__PROTOS__TRACE__INIT;
 
 	packet->has_trusted_packet_sequence_id = true;
@@ -37,7 +27,7 @@ void perfetto__write(struct perfetto *p, Perfetto__Protos__TracePacket *packet)
 	packet->sequence_flags |= NEEDS_STATE;
 	trace.packet = &packet;
 	trace.n_packet = 1;
-	perfetto__protos__trace__pack_to_buffer(&trace, &buffer.base);
+	strbuf__add_message(&out->bytes, &trace.base);
 	report_out__added(out);
 }
 

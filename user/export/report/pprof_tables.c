@@ -3,6 +3,7 @@
  * Tables of a pprof profile: texts, mappings, functions, locations. An entry is written when it is
  * new; protobuf merges the parts of a repeated field, in any order.
  */
+#include "export/arena.h"
 #include "export/report/pprof.h"
 #include "export/values.h"
 
@@ -14,16 +15,6 @@
 #define PLAIN_MAX   (256 << 10)
 #define GZIP_WINDOW (15 + 16) /* zlib: the largest window, and gzip's header */
 #define CUT_TEXT    1	      /* numbers in the profile; ids of entries that are for the cut ones */
-
-struct part_buffer {
-	ProtobufCBuffer base;
-	struct strbuf *to;
-};
-
-static void append(ProtobufCBuffer *buffer, size_t len, const uint8_t *data)
-{
-	strbuf__add(((struct part_buffer *)buffer)->to, data, len);
-}
 
 static int compress_plain(struct pprof_tables *tables, int flush)
 {
@@ -48,9 +39,7 @@ static int compress_plain(struct pprof_tables *tables, int flush)
 
 int pprof_tables__add(struct pprof_tables *tables, const Perftools__Profiles__Profile *part)
 {
-	struct part_buffer buffer = { .base.append = append, .to = &tables->plain };
-
-	perftools__profiles__profile__pack_to_buffer(part, &buffer.base);
+	strbuf__add_message(&tables->plain, &part->base);
 	return tables->plain.failed || tables->plain.len >= PLAIN_MAX
 		       ? compress_plain(tables, Z_NO_FLUSH)
 		       : 0;
