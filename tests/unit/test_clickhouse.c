@@ -62,7 +62,8 @@ static json_t *rows_of(const struct batch *batch, const char *name)
 	ok(res == (body.len ? 0 : -ENODATA), "%s: encoded, or nothing to encode", name);
 	ok(body.len == again.len && (!body.len || !memcmp(body.data, again.data, body.len)),
 	   "%s: the same bytes again", name);
-	for (line = strtok_r(body.data, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+	line = body.len ? strtok_r(body.data, "\n", &rest) : NULL;
+	for (; line; line = strtok_r(NULL, "\n", &rest)) {
 		json_t *row = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
 
 		bad += !row ||
