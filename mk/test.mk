@@ -79,7 +79,7 @@ LIVE_PARALLEL := as_user deliver reactions blockcanary early_end filtered cli co
                  static leaks serve go_stripped go_off copies unloaded archive truncated_debug agent top intervals
 # HACKING.md lists their times.
 SLOW_UNIT          := symbol_gopclntab
-SLOW_LIVE_PARALLEL := compat32 features hostile jit kill loops pids sites stopped targets
+SLOW_LIVE_PARALLEL := compat32 features hostile jit kill loops pids send sites stopped targets
 SLOW_LIVE          := all busy_loop crowd degraded hang longmaps marks memory overload places python_chain shares \
                       simjank truth_forms upsets watched workers
 

@@ -313,7 +313,7 @@ class Garbage(http.server.BaseHTTPRequestHandler):
 def test_errors(cluster):
     port, = clickhouse.free_ports(1)
     done = fleet(cluster, "top", url=f"http://127.0.0.1:{port}")
-    tap.check(done.returncode == 1 and str(port) in done.stderr, "no server: its address is named", done)
+    tap.check(done.returncode == 1 and f"'http://127.0.0.1:{port}': " in done.stderr and "--clickhouse-url" in done.stderr, "no server: its address is named", done)
     done = fleet(cluster, "top", "--since", "3h", url=f"http://127.0.0.1:{port} {cluster.servers[0].url}")
     tap.check(done.returncode == 0 and "do_b" in done.stdout, "of replicas, the next one is asked", done)
     server = http.server.HTTPServer(("127.0.0.1", 0), Garbage)

@@ -338,6 +338,74 @@ def test_tracer_killed():
     backend.close()
 
 
+# --- the agent
+
+USER = 65534
+
+
+def metric(text, name):
+    found = [line.split()[-1] for line in text.splitlines() if line.startswith(name)]
+    return float(found[0]) if found else -1
+
+
+def test_agent():
+    """As another user, with a backend that is away at first; state and metrics say so."""
+    os.chmod(bad.SCRATCH, 0o711)
+    folder, config, prom = bad.scratch("agent"), bad.scratch("agent.conf"), bad.scratch("prom")
+    os.mkdir(prom)
+    os.chmod(prom, 0o777)
+    state = {"answer": True}
+    backend = Backend(lambda h, r: reply(h, 503) if state["answer"] else None)
+    simjank = bad.simjank("--wait", "--scenario", "sleep:8ms", "--gap", "2ms", "--short-rate", "0", "--count", 6000)
+    with open(config, "w", encoding="ascii") as file:
+        file.write(f"""[select]
+all = no
+[block]
+threshold = 5ms
+[limits]
+records-per-signature = 0
+records-per-second = 0
+[store]
+spool = {folder}/spool
+interval = 500ms
+user = {USER}
+[clickhouse]
+url = {backend.url}
+[metrics]
+listen = off
+textfile = {prom}/jankbpf.prom
+""")
+    tracer = bad.Tracer("agent", "--config", config, "-p", simjank.pid)
+    simjank.send_signal(signal.SIGUSR1)
+
+    def text():
+        try:
+            with open(f"{prom}/jankbpf.prom", encoding="ascii") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+    waits = bad.wait_for(lambda: metric(text(), 'jankbpf_unsent_seconds{backend="clickhouse"}') >= 1, 30)
+    ok(waits and metric(text(), 'jankbpf_unsent_records{backend="clickhouse"}') > 10 and metric(text(), "jankbpf_spool_bytes") > 1000,
+       "agent: metrics show that records wait", text()[-2000:])
+    parent, child = sender_of(tracer)
+    deliver = own_process(tracer.pid, "jankbpf-deliver")
+    owners = {os.stat(f"{folder}/spool/{name}").st_uid for name in os.listdir(f"{folder}/spool")}
+    ids = {bad.status_of(pid)["Uid"].split()[0] for pid in (parent, child, deliver)}
+    ok(ids == {str(USER)} and owners == {USER}, "agent: it writes and sends as its user, who owns the spool", (ids, owners))
+    os.kill(tracer.pid, signal.SIGUSR1)
+    ok(bad.wait_for(lambda: "records unsent, the oldest for" in tracer.stderr()), "agent: so does the state", tracer.stderr())
+    state["answer"] = False
+    ok(bad.wait_for(lambda: metric(text(), 'jankbpf_sent_records_total{backend="clickhouse"}') > 10, 60),
+       "agent: then they are sent", text()[-2000:])
+    os.kill(parent, signal.SIGKILL)
+    ok(bad.wait_for(lambda: not os.path.exists(f"/proc/{child}")), "agent: without its parent the sender ends")
+    result = tracer.stop()
+    bad.end(simjank)
+    ok(result.status == 0, "agent: and the run goes on", result)
+    backend.close()
+
+
 # --- the disk
 
 def test_disk_full():
@@ -387,6 +455,7 @@ def main():
     test_killed("sender", lambda tracer: sender_of(tracer)[1], 10)
     test_killed("deliver", lambda tracer: own_process(tracer.pid, "jankbpf-deliver"), 20)
     test_tracer_killed()
+    test_agent()
     test_disk_full()
     bad.done()
 

@@ -144,8 +144,24 @@ static void test_outcomes(void)
 	       "garbage");
 }
 
+static void test_names(void)
+{
+	static const char *const url[] = { "http://a" };
+	struct options opts = {};
+
+	for (int i = 0; i < SEND_CNT; i++)
+		opts.sends[i] =
+			(struct backend_options){ .urls = (const char **)url, .url_cnt = 1 };
+	for (int i = 0; i < SEND_CNT; i++)
+		is_str(send__names(&opts).list[i], backends[i]->name, "the name of a backend");
+	opts.sends[0].url_cnt = 0;
+	is_str(send__names(&opts).list[0], backends[1]->name, "only those with a URL");
+	ok(!send__names(&opts).list[1], "then the list ends");
+}
+
 int main(void)
 {
+	test_names();
 	test_backoff();
 	test_shards();
 	test_request();

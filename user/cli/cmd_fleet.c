@@ -14,6 +14,12 @@
 #include "fleet/fleet.h"
 #include "session/event_loop.h"
 
+#ifdef HAVE_CURL
+#define HAS_CLIENT true
+#else
+#define HAS_CLIENT false /* the rest of this file is dropped */
+#endif
+
 #define DAY_NS	(24 * 3600 * NS_PER_SEC)
 #define SKEW_NS (3600 * NS_PER_SEC) /* of an agent's clock */
 
@@ -202,6 +208,12 @@ int cmd_fleet__run(const struct options *opts, struct err *err)
 	struct fleet fleet;
 	int res;
 
+	if (!HAS_CLIENT) {
+		err__set(
+			err, ENOTSUP,
+			"this build has no HTTP client: use one with libcurl, such as the package");
+		return JANK_EXIT_FAILED;
+	}
 	signals__write_errors();
 	res = open_fleet(opts, &fleet, err);
 	if (res)

@@ -212,6 +212,17 @@ static int refuse(const struct http_answer *answer, const char *url, struct err 
 	return res;
 }
 
+/* The client's reason, without the whole URL. */
+static int say_away(const struct http_answer *answer, const char *url, struct err *err)
+{
+	const char *reason = strstr(answer->err.msg, "': ");
+
+	reason = reason ? reason + strlen("': ") : answer->err.msg;
+	return err__set(err, EAGAIN,
+			"'%.100s': %.*s; check --clickhouse-url, and that the server runs", url,
+			(int)strcspn(reason, ";"), reason);
+}
+
 static int take_rows(const struct strbuf *body, const char *url, fleet_row_fn *take, void *ctx,
 		     struct err *err)
 {
@@ -272,7 +283,7 @@ static int ask_one(struct fleet *fleet, const char *url, size_t len, const struc
 	if (res)
 		err__set(err, ENOMEM, "out of memory");
 	else if (answer.result == HTTP_AWAY)
-		res = err__set(err, EAGAIN, "%s", answer.err.msg);
+		res = say_away(&answer, shown, err);
 	else if (answer.result != HTTP_ANSWERED)
 		res = err__set(err, EPROTO, "%s", answer.err.msg);
 	else if (answer.status != 200)
