@@ -3,7 +3,6 @@
 """jankbpf agent: its start by a configuration, the service manager's messages, SIGHUP, SIGUSR1, the limits of records,
 metrics, kill -9 and SIGTERM. It traces only a cgroup of its own."""
 import http.client
-import json
 import os
 import shutil
 import signal
@@ -14,75 +13,10 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 import bad
+from agents import Agent, Manager, total
 from bad import MS, ok
 from exposition import Bad, Exposition
 from group import Group
-
-
-class Manager:
-    """A service manager's end of $NOTIFY_SOCKET."""
-
-    def __init__(self):
-        self.path = bad.scratch("notify")
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.sock.bind(self.path)
-        self.seen = []
-
-    def saw(self, word):
-        """Did a message with this line come, since the last call that found one?"""
-        self.sock.setblocking(False)
-        try:
-            while True:
-                self.seen.append(self.sock.recv(4096).decode())
-        except BlockingIOError:
-            pass
-        for i, message in enumerate(self.seen):
-            if any(line.startswith(word) for line in message.split("\n")):
-                del self.seen[: i + 1]
-                return message
-        return None
-
-    def wait(self, word, seconds=30):
-        found = []
-        bad.wait_for(lambda: found.append(self.saw(word)) or found[-1], seconds)
-        return found[-1]
-
-
-class Agent:
-    """A running agent, with its configuration and directory."""
-
-    def __init__(self, name, group, config, manager=None, **options):
-        self.dir, self.path = bad.scratch(name), bad.scratch(name + ".conf")
-        self.group = group
-        self.configure(config)
-        env = dict(os.environ, NOTIFY_SOCKET=manager.path, WATCHDOG_USEC="400000") if manager else None
-        self.tracer = bad.Tracer("agent", "--config", self.path, env=env, **options)
-        self.process, self.pid = self.tracer.process, self.tracer.pid
-
-    def configure(self, config):
-        config.setdefault("metrics", {"listen": "off"})
-        config["select"] = {"all": "yes", "cgroup": self.group.path, **config.get("select", {})}
-        config.setdefault("store", {})["output"] = self.dir
-        with open(self.path + ".new", "w", encoding="utf-8") as file:
-            for section, keys in config.items():
-                file.write(f"[{section}]\n" + "".join(f"{key} = {value}\n" for key, value in keys.items()))
-        os.chmod(self.path + ".new", 0o600)
-        os.rename(self.path + ".new", self.path)
-
-    def records(self, kind=None):
-        path = os.path.join(self.dir, "blocks.jsonl")
-        if not os.path.exists(path):
-            return []
-        with open(path, encoding="utf-8") as file:
-            records = [json.loads(line) for line in file.read().split("\n")[:-1]]
-        return [r for r in records if kind in (None, r["type"])]
-
-    def said(self, text):
-        return text in self.tracer.stderr()
-
-
-def total(records, field):
-    return sum(record[field] for record in records)
 
 
 def test_reload(group):

@@ -107,7 +107,7 @@ static const struct {
 	{ "[blok]\nx = 3\ny = 3\n", ":1: [blok]: no such section; did you mean [block]?\n" },
 	{ "[zzzzz]\n",
 	  ":1: [zzzzz]: no such section; there are select, block, probe, limits, store, "
-	  "metrics, notify\n" },
+	  "metrics, agent, notify\n" },
 	{ "[block]\nthresold = 3\n",
 	  ":2: thresold: no such key in [block]; did you mean threshold?\n" },
 	{ "[metrics]\n\nzzzzzz = 3\n",
@@ -140,7 +140,7 @@ static const struct {
 	{ "[block]\nhang = x\nfps = 0\n[a]\n",
 	  ":2: hang 'x': give a number with us, ms, s, m or h, as in 100ms or 1.5s; a bare number is "
 	  "seconds\n:3: fps '0' is out of range: give 1 to 1000\n:4: [a]: no such section; there are "
-	  "select, block, probe, limits, store, metrics, notify\n" },
+	  "select, block, probe, limits, store, metrics, agent, notify\n" },
 };
 
 static void test_bad(void)

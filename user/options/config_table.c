@@ -48,6 +48,7 @@ const struct config_key config_keys[] = {
 	SAME("store", "redact-key", false),
 	{ "metrics", "listen", "metrics-listen", false },
 	{ "metrics", "textfile", "metrics-textfile", false },
+	SAME("agent", "control", false),
 	SAME("notify", "on-block", false),
 	SAME("notify", "on-hang", false),
 	SAME("notify", "on-new", false),

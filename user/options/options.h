@@ -110,6 +110,8 @@ struct options {
 	size_t disabled_cnt;
 	const char *config;			       /* of agent: the configuration; with it: */
 	bool check_config;			       /* only print what would run */
+	const char *control;			       /* the control socket; NULL: none */
+	bool ask_status, ask_pause, ask_resume;	       /* talk to the agent that runs */
 	unsigned records_per_signature, records_per_s; /* 0: no limit */
 	unsigned max_signatures;		       /* in the metrics */
 	const char *metrics_listen;		       /* ADDRESS:PORT; NULL: no HTTP server */
@@ -129,6 +131,13 @@ struct options {
 static inline bool options__traces(const struct options *opts)
 {
 	return opts->command == CMD_TRACE || opts->command == CMD_TOP || opts->command == CMD_AGENT;
+}
+
+/* True for a question to the agent that runs. */
+static inline bool options__asks(const struct options *opts)
+{
+	return opts->command == CMD_AGENT &&
+	       (opts->ask_status || opts->ask_pause || opts->ask_resume);
 }
 
 /* True for `jankbpf top` on a terminal. */

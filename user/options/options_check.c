@@ -121,6 +121,19 @@ static int check_agent(struct parse *p)
 	return 0;
 }
 
+static int check_question(struct parse *p)
+{
+	const struct options *opts = p->opts;
+
+	if (opts->ask_status + opts->ask_pause + opts->ask_resume > 1)
+		return parse__refuse(p, "--status, --pause and --resume do not go together: give "
+					"one of them");
+	if (!opts->control)
+		return parse__refuse(p, "the configuration has control = off: no agent can be "
+					"asked");
+	return 0;
+}
+
 static int check_trace(struct parse *p)
 {
 	struct options *opts = p->opts;
@@ -186,6 +199,8 @@ int parse__check(struct parse *p)
 		return parse__refuse(
 			p, "--redact-key is the key of --redact: say what to hash, such as "
 			   "--redact paths,peers,messages");
+	if (options__asks(p->opts))
+		return check_question(p);
 	if (options__traces(p->opts))
 		return check_trace(p);
 	if (p->opts->command == CMD_LOOPS)

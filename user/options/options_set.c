@@ -461,6 +461,24 @@ int option__set_listen(struct options *opts, const struct option_row *row, const
 	return code;
 }
 
+/* An absolute path, or off: the agent runs in any directory. */
+int option__set_path(struct options *opts, const struct option_row *row, const char *arg,
+		     struct err *err)
+{
+	struct strbuf shown = STRBUF_INIT;
+	bool off = !strcmp(arg, "off");
+
+	if (off || *arg == '/') {
+		*(const char **)field(opts, row) = off ? NULL : arg;
+		return 0;
+	}
+	text__add_clean(&shown, arg);
+	err__set_exit(err, JANK_EXIT_USAGE, EINVAL, "--%s '%.60s': give a path from /, or off",
+		      row->name, strbuf__str(&shown));
+	strbuf__free(&shown);
+	return -EINVAL;
+}
+
 bool option__is_repeatable(const struct option_row *row)
 {
 	option_set_fn *const adding[] = {

@@ -87,6 +87,10 @@ enum {
 	KEY_METRICS_TEXTFILE,
 	KEY_CONFIG,
 	KEY_CHECK_CONFIG,
+	KEY_STATUS,
+	KEY_PAUSE,
+	KEY_RESUME,
+	KEY_CONTROL,
 	KEY_DISABLE_FEATURE,
 };
 
@@ -257,8 +261,9 @@ const struct option_row option_rows[] = {
 		  "in the directory of -o, for BlockCanary's own reader, which deletes those older "
 		  "than 48 h. The others are for flame graphs, pprof, Perfetto and speedscope "
 		  "(docs/report.md)." },
-	{ SECTION_OUTPUT, KEY_JSON, "json", NULL, NULL, TRACE | REPLAY | LOOPS | DOCTOR | DIFF,
-	  option__set_json, .help = "JSON on stdout; of records the same as --format json",
+	{ SECTION_OUTPUT, KEY_JSON, "json", NULL, NULL,
+	  TRACE | REPLAY | LOOPS | DOCTOR | DIFF | AGENT, option__set_json,
+	  .help = "JSON on stdout; of records the same as --format json",
 	  .more = "loops, doctor and diff print one object (docs/contract.md)." },
 	{ SECTION_OUTPUT, KEY_EACH, "each", NULL, NULL, TRACE | REPLAY, option__set_flag, AT(each),
 	  .help = "text: every block in full, not only the first of its fault",
@@ -339,6 +344,17 @@ const struct option_row option_rows[] = {
 		  "to root or to the user, and be writable by nobody else." },
 	{ SECTION_AGENT, KEY_CHECK_CONFIG, "check-config", NULL, NULL, AGENT, option__set_flag,
 	  AT(check_config), .help = "print what would run, or all errors; needs no privilege" },
+	{ SECTION_AGENT, KEY_STATUS, "status", NULL, NULL, AGENT, option__set_flag, AT(ask_status),
+	  .help = "print the state of the agent that runs; with --json as JSON" },
+	{ SECTION_AGENT, KEY_PAUSE, "pause", NULL, NULL, AGENT, option__set_flag, AT(ask_pause),
+	  .help = "the agent that runs records nothing, until --resume",
+	  .more = "Its probes stay attached. Intervals and the summary say how long it was "
+		  "paused, and count no dispatch that ended in that time." },
+	{ SECTION_AGENT, KEY_RESUME, "resume", NULL, NULL, AGENT, option__set_flag, AT(ask_resume),
+	  .help = "it records again" },
+	{ SECTION_AGENT, KEY_CONTROL, "control", "PATH", "/run/jankbpf/control", AGENT,
+	  option__set_path, AT(control), .help = "of --status, --pause, --resume; or off",
+	  .more = "A Unix socket that only root and the agent's own user can use." },
 	{ SECTION_AGENT, KEY_RECORDS_PER_SIGNATURE, "records-per-signature", "N", "5", AGENT,
 	  option__set_unsigned, AT(records_per_signature), .min = 1, .max = 1000000, .zero = true,
 	  .help = "records of each fault an hour; 0 = no limit",

@@ -116,7 +116,9 @@ static void on_dispatch(struct session *s, struct dispatch *dispatch)
 	res = judge__dispatch(judge, dispatch, process ? process->identity : NULL, &load, &block);
 	if (res < 0)
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
-	if (res <= 0)
+	if (res > 0 && s->pause.on) /* a hang, or on its way when the pause began */
+		block__free(block);
+	if (res <= 0 || s->pause.on)
 		return;
 	set_frames(s->loader, block);
 	set_throttled(s->machine.machine, block);

@@ -118,7 +118,7 @@ static int apply(struct session *s, struct live_options *live)
 	}
 	s->intake.judge.threshold_ns = fresh->threshold_ns;
 	s->intake.judge.fps = fresh->fps;
-	loader__set_threshold(s->loader, fresh->threshold_ns);
+	session__use_threshold(s);
 	live_options__release(s->reload.live);
 	s->reload.live = live;
 	live->holders++;

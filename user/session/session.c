@@ -209,13 +209,24 @@ static void open_notify(struct session *s)
 			  strerror(-res));
 }
 
+/* A run goes on without it: it may be the second agent of the machine. */
+static void open_control(struct session *s)
+{
+	struct err err = {};
+
+	if (s->opts->control && control__open(&s->control, s->opts->control, &err))
+		log__warn("%s", err.msg);
+}
+
 /* COMMAND first: it inherits the signals and limits as we got them. */
 static int open_session(struct session *s, struct err *err)
 {
 	int res = s->opts->as ? find_user(s, err) : 0;
 
-	if (s->opts->command == CMD_AGENT)
+	if (s->opts->command == CMD_AGENT) {
 		open_notify(s);
+		open_control(s);
+	}
 	if (!res && s->opts->argv)
 		res = start_command(s, err);
 	if (!res)
@@ -323,7 +334,7 @@ static void begin_history(struct session *s)
 
 static int begin_state(struct session *s, struct err *err)
 {
-	int res = session__begin_state(s);
+	int res = session__begin_state(s) ?: session__begin_control(s);
 
 	return res ? err__set(err, -res, "cannot watch for events: %s", strerror(-res)) : 0;
 }
@@ -474,6 +485,8 @@ static void close_session(struct session *s, int *status, struct err *err)
 	close_fd(s->end.closed_fd);
 	live_options__release(s->reload.live);
 	notify__close(&s->notify);
+	control__close(&s->control);
+	pause__free(&s->pause);
 }
 
 int session__run(const struct options *opts, struct err *err)
@@ -487,6 +500,7 @@ int session__run(const struct options *opts, struct err *err)
 		.end = { .signal_fd = -1, .closed_fd = -1 },
 		.intervals = { .timer_fd = -1 },
 		.notify = { .sock = -1 },
+		.control = { .sock = -1 },
 	};
 	int res = open_session(&s, err) ?: attach(&s, err);
 	bool opened = !limits__explain(res, err);

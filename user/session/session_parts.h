@@ -29,6 +29,7 @@
 #include "options/options.h"
 #include "probes/features.h"
 #include "probes/loader.h"
+#include "session/control.h"
 #include "session/event_loop.h"
 #include "session/live_options.h"
 #include "session/notify.h"
@@ -400,9 +401,27 @@ struct reload {
 void session__reload(struct session *s);
 int session__time_intervals(struct session *s, uint64_t ns); /* from now on. 0 or -errno */
 
-/* --- state.c: of the agent, for the log and the service manager */
+/* --- pause.c: pause of the agent, and its control socket */
+
+struct pause {
+	bool on;
+	uint64_t since_ns;	/* of the last change */
+	uint64_t total_ns;	/* of the intervals that were paused */
+	struct hists *excluded; /* what was counted in them; NULL: nothing */
+};
+
+/* The probes' threshold: that of the judge, or none. */
+void session__use_threshold(struct session *s);
+/* The interval was paused: takes its counts out. 0 or -ENOMEM. */
+int pause__leave_out(struct pause *pause, struct interval *interval);
+void pause__free(struct pause *pause);
+int session__begin_control(struct session *s); /* 0 or -errno */
+
+/* --- state.c: of the agent, for the log, the control socket and the service manager */
 
 void session__log_state(struct session *s);
+void session__add_state(struct session *s, struct strbuf *ret);	     /* the same lines */
+void session__add_state_json(struct session *s, struct strbuf *ret); /* one object */
 /* Tells the manager that tracing has begun; starts the timers of its messages. 0 or -errno. */
 int session__begin_state(struct session *s);
 
@@ -479,6 +498,8 @@ struct session {
 	struct run_end end;
 	struct reload reload;
 	struct notify notify;
+	struct control control;
+	struct pause pause;
 };
 
 #endif

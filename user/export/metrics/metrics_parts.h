@@ -18,6 +18,12 @@ struct metrics {
 	uint64_t hang_cnt, interval_cnt, own_cpu_ns, own_bytes;
 	bool unwatched_known;
 	uint64_t unwatched_cnt;
+	uint64_t paused_ns;
+	bool is_paused;
+	bool governed; /* there is a budget: then also */
+	bool is_blind;
+	uint32_t level;
+	uint64_t step_cnt, blind_ns, bpf_ns;
 };
 
 #endif
