@@ -78,13 +78,14 @@ def total(records, field):
 class Redis:
     """A redis-server in a cgroup, with a connection to it."""
 
-    def __init__(self, group, name="redis", env=None):
+    def __init__(self, group, name="redis", *options, env=None):
         self.folder = bad.scratch(name)
         os.mkdir(self.folder)
         path = os.path.join(self.folder, "socket")
         self.process = group.start("redis-server", "--port", "0", "--unixsocket", path, "--dir", self.folder, "--save", "",
-                                   "--enable-debug-command", "yes", stdout=subprocess.DEVNULL, env=env)
+                                   "--enable-debug-command", "yes", *options, stdout=subprocess.DEVNULL, env=env)
         bad.STARTED.append(self.process)
+        self.pid = self.process.pid
         if not bad.wait_for(lambda: os.path.exists(path)):
             raise OSError("redis-server does not start")
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -11,6 +11,7 @@
 #include "catalogue/idle_places.h"
 #include "catalogue/loop_owner.h"
 #include "deliver/deliver.h"
+#include "enrich/applications.h"
 #include "enrich/block_facts.h"
 #include "enrich/interp_threads.h"
 #include "enrich/parks.h"
@@ -119,6 +120,7 @@ struct sink_parts {
 	struct park_bpf_fds park_bpf_fds;
 	struct parks *parks;
 	struct idle_places *idle_places;
+	struct applications *applications;
 	struct output *output;
 	struct probation *probation; /* its blocks go to the thread, which makes it */
 	struct left_alone left_alone;
