@@ -9,6 +9,7 @@ struct jank_threads_map jank_threads SEC(".maps");
 struct jank_blank_map jank_blank SEC(".maps");
 #endif
 struct jank_tgids_map jank_tgids SEC(".maps");
+struct jank_limits_map jank_limits SEC(".maps");
 struct jank_pollers_map jank_pollers SEC(".maps");
 struct jank_parkers_map jank_parkers SEC(".maps");
 struct jank_parks_map jank_parks SEC(".maps");

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "options/override.h"
 
 #define SAME(section, name, live)                                                                  \
 	{                                                                                          \
@@ -105,6 +106,7 @@ static void print_key(const struct config_key *key, const char *values)
 
 void config__print(const struct options *opts)
 {
+	struct strbuf overrides = STRBUF_INIT;
 	const char *section = "";
 
 	for (size_t i = 0; i < config_key_cnt; i++) {
@@ -118,4 +120,7 @@ void config__print(const struct options *opts)
 		section = key->section;
 		print_key(key, values);
 	}
+	override__print(opts, &overrides);
+	fputs(strbuf__str(&overrides), stdout);
+	strbuf__free(&overrides);
 }

@@ -421,6 +421,10 @@ void options__free(struct options *opts)
 	free(opts->files);
 	free(opts->concern);
 	free(opts->ignore);
+	while (opts->override_cnt)
+		strbuf__free(&opts->overrides[--opts->override_cnt].text);
+	free(opts->overrides);
+	opts->overrides = NULL;
 	while (opts->text_cnt)
 		free(opts->texts[--opts->text_cnt]);
 	free(opts->texts);

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "options/filter.h"
+#include "options/override.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -114,8 +115,10 @@ struct options {
 	bool ask_status, ask_pause, ask_resume;	       /* talk to the agent that runs */
 	unsigned records_per_signature, records_per_s; /* 0: no limit */
 	unsigned max_signatures;		       /* in the metrics */
-	const char *metrics_listen;		       /* ADDRESS:PORT; NULL: no HTTP server */
-	const char *metrics_textfile;		       /* NULL: none */
+	struct override *overrides;
+	size_t override_cnt;
+	const char *metrics_listen;   /* ADDRESS:PORT; NULL: no HTTP server */
+	const char *metrics_textfile; /* NULL: none */
 	/* By row of the table: each argument that was given, with a newline; NULL: none. Owned. */
 	char *values[OPTION_ROWS_MAX];
 	char **texts; /* owned: words that came from the configuration */

@@ -24,7 +24,8 @@ struct loader_opts {
 	const struct features *features;
 	const char *btf_path; /* the kernel's types; NULL: its own (btf_source__path) */
 	uint64_t threshold_ns, hang_ns;
-	pid_t name_pid; /* jankbpf-name, which switches often: it is no other thread */
+	uint64_t evidence_ns; /* the least threshold of any process: stacks are taken for it */
+	pid_t name_pid;	      /* jankbpf-name, which switches often: it is no other thread */
 	pid_t only_pid; /* the one process to trace, or 0: those passed to loader__add_process */
 	const struct filter *filter;	   /* NULL: none */
 	const struct catalogue *catalogue; /* NULL: no marks; borrowed while the loader lives */
@@ -58,6 +59,13 @@ int loader__attach(struct loader *loader, struct err *err);
  * the one of the start.
  */
 void loader__set_threshold(struct loader *loader, uint64_t ns);
+
+/*
+ * With opts.adjustable: the process has a threshold of its own, above that of all; UINT64_MAX: it has
+ * no blocks. If the probes have no room for it, that of all applies.
+ */
+void loader__set_limit(struct loader *loader, uint32_t pid, uint64_t ns);
+void loader__drop_limit(struct loader *loader, uint32_t pid);
 
 /*
  * Traces pid from now on, and attaches uprobes to what it maps. Call it again after an exec or for

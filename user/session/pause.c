@@ -13,7 +13,9 @@
 
 void session__use_threshold(struct session *s)
 {
-	loader__set_threshold(s->loader, s->pause.on ? UINT64_MAX : s->intake.judge.threshold_ns);
+	uint64_t ns = override__least_of_all(session__options(s));
+
+	loader__set_threshold(s->loader, s->pause.on ? UINT64_MAX : ns);
 }
 
 int pause__leave_out(struct pause *pause, struct interval *interval)

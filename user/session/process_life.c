@@ -313,6 +313,8 @@ void session__unwatch_end(struct session *s, struct process_entry *process)
 void session__on_exit(struct session *s, struct process_entry *process)
 {
 	session__unwatch_end(s, process);
+	if (process->limit_ns)
+		loader__drop_limit(s->loader, process->pid);
 	for (size_t i = 0; i < MODULE_CNT; i++)
 		modules[i].on_exit(s, process);
 	if (process->keeps_alive && !--s->processes.alive_cnt)

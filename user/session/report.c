@@ -222,6 +222,8 @@ static int sum_hists(const struct session *s, struct hists **ret)
 
 static void name_loops(const struct session *s, struct loop_hist *loops, size_t cnt)
 {
+	uint64_t usual_ns = session__options(s)->threshold_ns;
+
 	for (size_t i = 0; i < cnt; i++) {
 		const struct process_entry *process =
 			process_table__find(&s->processes, loops[i].pid);
@@ -231,6 +233,8 @@ static void name_loops(const struct session *s, struct loop_hist *loops, size_t 
 		loop_hist__clear(&loops[i]); /* of an earlier process with this pid */
 		loops[i].process = strdup(process->identity->name);
 		text__copy(&loops[i].unit, process->identity->unit); /* these are optional */
+		if (process->limit_ns != usual_ns && process->limit_ns != UINT64_MAX)
+			loops[i].threshold_ns = process->limit_ns;
 		text__copy(&loops[i].container, process->identity->container);
 		text__copy(&loops[i].pod, process->identity->pod);
 	}

@@ -94,6 +94,11 @@ static int open_outputs(struct session *s, struct err *err)
 	return sink_parts__open(&s->sink, &opts, err);
 }
 
+static void on_facts(void *ctx, struct process_entry *process)
+{
+	session__limit(ctx, process);
+}
+
 static int open_parts(struct session *s, struct err *err)
 {
 	const struct options *opts = s->opts;
@@ -122,6 +127,8 @@ static int open_parts(struct session *s, struct err *err)
 	s->processes.queue = s->queue;
 	s->processes.losses = &s->losses;
 	s->processes.over_share = &s->report.over_share;
+	s->processes.on_facts = on_facts;
+	s->processes.ctx = s;
 	s->mappings = (struct mapping_events){
 		.losses = &s->losses,
 		.processes = &s->processes,

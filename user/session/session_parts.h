@@ -82,7 +82,9 @@ struct process_entry {
 	unsigned probe_cnt;	   /* uprobes in its mappings */
 	uint64_t dispatch_cnt;	   /* of its live threads, as of the last look */
 	struct mark_duty duty;
-	bool marks_off; /* as set in the loader */
+	bool marks_off;	   /* as set in the loader */
+	uint64_t limit_ns; /* its least threshold; 0: no override; UINT64_MAX: not watched */
+	bool over_budget;  /* the governor does not watch it */
 	UT_hash_handle hh;
 };
 
@@ -94,6 +96,8 @@ struct process_table {
 	struct queue *queue; /* borrowed, as are losses and over_share */
 	struct losses *losses;
 	struct over_shares *over_share;
+	void (*on_facts)(void *ctx, struct process_entry *process); /* they are read again */
+	void *ctx;
 	struct process_entry *entries;	    /* by pid */
 	unsigned alive_cnt;		    /* of those with keeps_alive */
 	struct pending_exit *pending_exits; /* of processes that the sink thread still knows */
@@ -401,6 +405,13 @@ struct reload {
 void session__reload(struct session *s);
 int session__time_intervals(struct session *s, uint64_t ns); /* from now on. 0 or -errno */
 
+/* --- overrides.c: [override NAME] of the agent's configuration */
+
+const struct options *session__options(const struct session *s); /* as of the last reload */
+/* Sets the process's limit, also in the probes, and whether it is watched. */
+void session__limit(struct session *s, struct process_entry *process);
+void session__limit_all(struct session *s); /* the overrides, or the budget, have changed */
+
 /* --- pause.c: pause of the agent, and its control socket */
 
 struct pause {
@@ -500,6 +511,7 @@ struct session {
 	struct notify notify;
 	struct control control;
 	struct pause pause;
+	bool limited; /* a process has had a limit of its own */
 };
 
 #endif

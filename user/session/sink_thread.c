@@ -98,6 +98,8 @@ static bool wants(struct sink_thread *sink, struct block *block)
 
 	if (row)
 		block->loop_name = row->name;
+	if (!block__obey(block, output__options(sink->parts->output)))
+		return false;
 	if (!is_full(sink) && takes(sink, block->pid, row, block->loop) &&
 	    !parks__is_early(sink->parts->parks, block))
 		return true;

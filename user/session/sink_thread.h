@@ -99,6 +99,12 @@ void not_watched__add_off(struct not_watched *nw, struct unwatched_list *list, u
 			  const char *name, const struct catalogue_row *row);
 void not_watched__report(struct not_watched *nw, const struct unwatched_list *list);
 
+/*
+ * overrides.c: sets what the override of the block's process and loop has other than the rest. False:
+ * by that it is no block. Any thread.
+ */
+bool block__obey(struct block *block, const struct options *opts);
+
 /* --- sink_parts.c: what the sink thread uses; opened before its start, freed after its end */
 
 struct sink_parts {
