@@ -32,9 +32,9 @@ class Node:
 
 
 def config(redis, node, **more):
-    return {"block": {"threshold": "100ms"}, "store": {"interval": "200ms"}, "limits": {"records-per-signature": 0},
+    return {"block": {"threshold": "100ms"}, "store": {"interval": "200ms"}, "limits": {"records-per-signature": 0}, **more,
             "override redis": {"match-process": "redis-*", "match-cgroup": "*/kept", "threshold": redis},
-            "override node": {"match_loop": "nod?", "threshold": node, "hang": "0", "fps": 30}, **more}
+            "override node": {"match_loop": "nod?", "threshold": node, "hang": "0", "fps": 30}}
 
 
 def of(agent, process):
