@@ -37,6 +37,7 @@ struct jank_history_map jank_history SEC(".maps");
 struct jank_history_heads_map jank_hist_heads SEC(".maps");
 
 __u64 jank_threshold_ns = 0;
+__u32 jank_reduced = 0;
 __u32 jank_runnable_cnt = 0;
 __u32 jank_slice_epoch = 0;
 __u32 jank_share_user_cnt = 0;

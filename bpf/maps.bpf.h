@@ -257,6 +257,9 @@ extern __u32 jank_runnable_cnt;
 /* With jank_conf.adjustable: a dispatch longer than this is a block. Written by user space. */
 extern __u64 jank_threshold_ns;
 
+/* JANK_REDUCE_*. Written by user space. */
+extern __u32 jank_reduced;
+
 /* Changes when the first of these threads begins to wait: before that, nothing is logged. */
 extern __u32 jank_slice_epoch;
 

@@ -27,6 +27,8 @@ static __always_inline __u32 thread__park_gen(void)
 /* In a process with parks (JANK_PARKS_*), a thread that never waits elsewhere may be a worker. */
 static __always_inline void thread__may_park(struct jank_thread *t, __u32 parks)
 {
+	if (jank_reduced & JANK_REDUCE_POOLS)
+		return;
 	if (t->phase == JANK_PHASE_NONE && t->fd < 0) {
 		t->loop = JANK_LOOP_PARK;
 		t->phase = JANK_PHASE_CANDIDATE;

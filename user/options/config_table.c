@@ -38,6 +38,8 @@ const struct config_key config_keys[] = {
 	SAME("limits", "records-per-signature", true),
 	SAME("limits", "records-per-second", true),
 	SAME("limits", "max-signatures", false),
+	SAME("limits", "cpu", true),
+	SAME("limits", "cpu-recover", true),
 	SAME("limits", "keep", false),
 	SAME("limits", "max-size", false),
 	SAME("store", "output", false),

@@ -115,6 +115,8 @@ struct options {
 	bool ask_status, ask_pause, ask_resume;	       /* talk to the agent that runs */
 	unsigned records_per_signature, records_per_s; /* 0: no limit */
 	unsigned max_signatures;		       /* in the metrics */
+	unsigned cpu_ppm;	 /* the budget: millionths of a core; 0: none */
+	uint64_t cpu_recover_ns; /* time with room before the governor gives something back */
 	struct override *overrides;
 	size_t override_cnt;
 	const char *metrics_listen;   /* ADDRESS:PORT; NULL: no HTTP server */

@@ -91,6 +91,8 @@ enum {
 	KEY_PAUSE,
 	KEY_RESUME,
 	KEY_CONTROL,
+	KEY_CPU,
+	KEY_CPU_RECOVER,
 	KEY_DISABLE_FEATURE,
 };
 
@@ -368,6 +370,15 @@ const struct option_row option_rows[] = {
 	  option__set_unsigned, AT(max_signatures), .min = 1, .max = 10000,
 	  .help = "faults with a counter of their own in the metrics",
 	  .more = "The others are counted together, with the signature \"other\"." },
+	{ SECTION_AGENT, KEY_CPU, "cpu", "PERCENT", "off", AGENT, option__set_percent, AT(cpu_ppm),
+	  .min = 100, .max = 1000000, .help = "own CPU time, of one core, with that of the probes",
+	  .more = "Such as 1%. Over it, judged over 10 s, a governor takes away marks, copies of "
+		  "stacks, samples, loops of pools, and whole processes, the busiest first, until "
+		  "it is kept; then nothing is watched. Each step is in the records. off: no budget." },
+	{ SECTION_AGENT, KEY_CPU_RECOVER, "cpu-recover", "TIME", "30s", AGENT,
+	  option__set_long_time, AT(cpu_recover_ns), .min = NS_PER_SEC, .max = HOUR_NS,
+	  .help = "give a step back after so long below 60 % of it",
+	  .more = "Twice as long each time that this was too early, up to an hour." },
 	{ SECTION_AGENT, KEY_METRICS_LISTEN, "metrics-listen", "ADDRESS", LISTEN_DEFAULT, AGENT,
 	  option__set_listen, AT(metrics_listen), .help = "serve /metrics here; off: do not",
 	  .more = "127.0.0.1:PORT, [::1]:PORT or another address of this machine. Whoever can "

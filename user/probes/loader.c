@@ -349,6 +349,11 @@ void loader__drop_limit(struct loader *loader, uint32_t pid)
 	bpf_map_delete_elem(bpf_map__fd(loader->skel->maps.jank_limits), &pid);
 }
 
+void loader__reduce(struct loader *loader, uint32_t what)
+{
+	__atomic_store_n(&loader->skel->bss->jank_reduced, what, __ATOMIC_RELAXED);
+}
+
 bool loader__meets_threads(const struct loader *loader)
 {
 	return loader->iter_link;

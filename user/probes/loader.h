@@ -67,6 +67,17 @@ void loader__set_threshold(struct loader *loader, uint64_t ns);
 void loader__set_limit(struct loader *loader, uint32_t pid, uint64_t ns);
 void loader__drop_limit(struct loader *loader, uint32_t pid);
 
+/* What the probes leave out from now on: JANK_REDUCE_*. */
+void loader__reduce(struct loader *loader, uint32_t what);
+/* Ends the sampling, or begins it again. 0 or -errno with a message; without a sampler 0. */
+int loader__sample(struct loader *loader, bool on, struct err *err);
+/*
+ * Detaches all probes but uprobes, or attaches them again. After loader__reduce with JANK_REDUCE_ALL
+ * and a look at the threads, no dispatch is taken for one that lasted meanwhile. 0 or -errno with a
+ * message.
+ */
+int loader__see(struct loader *loader, bool see, struct err *err);
+
 /*
  * Traces pid from now on, and attaches uprobes to what it maps. Call it again after an exec or for
  * more libraries: it adds what is new. *ret_sites, if not NULL: number of uprobes in what it maps

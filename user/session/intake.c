@@ -125,6 +125,7 @@ static void on_dispatch(struct session *s, struct dispatch *dispatch)
 		block__free(block);
 	if (res <= 0 || s->pause.on)
 		return;
+	block->reduced = governor__word(&s->govern.gov);
 	set_frames(s->loader, block);
 	set_throttled(s->machine.machine, block);
 	if (process)

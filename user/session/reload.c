@@ -133,7 +133,7 @@ static int apply(struct session *s, struct live_options *live)
 	live->holders++;
 	session__use_threshold(s);
 	session__limit_all(s);
-	return 0;
+	return session__use_budget(s);
 }
 
 /* 0; -EINVAL: the file has errors, which are logged; -errno. */

@@ -294,6 +294,8 @@ void session__interval(struct session *s)
 		name_loops(s, interval->loops, interval->loop_cnt);
 	if (!res)
 		set_host(s, &interval->host);
+	if (!res && s->opts->command == CMD_AGENT)
+		session__take_govern(s, interval);
 	if (res)
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
 	item.data = interval;
@@ -329,6 +331,8 @@ int session__send_summary(struct session *s)
 			unwatched_look__at_end(&s->unwatched_look, &summary->unwatched);
 	summary->stopped_cnt = s->intake.judge.stopped_cnt;
 	summary->paused_ns = s->pause.total_ns;
+	summary->blind_ns = s->govern.blind_ns;
+	summary->governor_step_cnt = s->govern.step_cnt;
 	summary->dispatch_cnt = session__totals(s).dispatch_cnt;
 	summary->bpf_known = cost_meter__bpf(&s->cost_meter, s->loader, summary->elapsed_ns,
 					     &summary->bpf_ns, &summary->bpf_runs);

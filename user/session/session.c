@@ -341,7 +341,7 @@ static void begin_history(struct session *s)
 
 static int begin_state(struct session *s, struct err *err)
 {
-	int res = session__begin_state(s) ?: session__begin_control(s);
+	int res = session__begin_state(s) ?: session__begin_control(s) ?: session__use_budget(s);
 
 	return res ? err__set(err, -res, "cannot watch for events: %s", strerror(-res)) : 0;
 }
@@ -493,6 +493,7 @@ static void close_session(struct session *s, int *status, struct err *err)
 	live_options__release(s->reload.live);
 	notify__close(&s->notify);
 	control__close(&s->control);
+	close_fd(s->govern.stats_fd);
 	pause__free(&s->pause);
 }
 
@@ -508,6 +509,7 @@ int session__run(const struct options *opts, struct err *err)
 		.intervals = { .timer_fd = -1 },
 		.notify = { .sock = -1 },
 		.control = { .sock = -1 },
+		.govern = { .stats_fd = -1 },
 	};
 	int res = open_session(&s, err) ?: attach(&s, err);
 	bool opened = !limits__explain(res, err);

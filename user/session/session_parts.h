@@ -20,6 +20,7 @@
 #include "intake/records.h"
 #include "model/block.h"
 #include "model/event.h"
+#include "model/governor.h"
 #include "model/hist.h"
 #include "model/loop.h"
 #include "model/loss.h"
@@ -82,9 +83,10 @@ struct process_entry {
 	unsigned probe_cnt;	   /* uprobes in its mappings */
 	uint64_t dispatch_cnt;	   /* of its live threads, as of the last look */
 	struct mark_duty duty;
-	bool marks_off;	   /* as set in the loader */
-	uint64_t limit_ns; /* its least threshold; 0: no override; UINT64_MAX: not watched */
-	bool over_budget;  /* the governor does not watch it */
+	bool marks_off;	      /* as set in the loader */
+	uint64_t limit_ns;    /* its least threshold; 0: no override; UINT64_MAX: not watched */
+	unsigned over_budget; /* the governor's level that does not watch it; 0: none */
+	uint64_t now_cnt, rate_cnt; /* dispatches; of the last period */
 	UT_hash_handle hh;
 };
 
@@ -428,6 +430,29 @@ int pause__leave_out(struct pause *pause, struct interval *interval);
 void pause__free(struct pause *pause);
 int session__begin_control(struct session *s); /* 0 or -errno */
 
+/* --- govern.c: the agent's budget of CPU time */
+
+struct govern {
+	struct governor gov;
+	uint64_t period_ns, cpu_ns, dispatch_cnt; /* as of the last period */
+	unsigned period_cnt;
+	double rate;		/* dispatches a second */
+	uint64_t last_ns;	/* cost of the last period */
+	int stats_fd, probe_fd; /* -1: the kernel's statistics are off; the timer that ends them */
+	bool runs;		/* there is a timer */
+	uint64_t probe_start_ns, probe_ns;
+	double bpf_share, probe_rate; /* time in the probes, as last measured */
+	uint64_t blind_since_ns;
+	uint64_t step_cnt, blind_ns, bpf_ns; /* of the run */
+	struct {
+		uint64_t step_cnt, blind_ns, bpf_ns;
+	} told; /* in intervals */
+};
+
+/* At the start, and when it may have changed. 0 or -errno. */
+int session__use_budget(struct session *s);
+void session__take_govern(struct session *s, struct interval *ret);
+
 /* --- state.c: of the agent, for the log, the control socket and the service manager */
 
 void session__log_state(struct session *s);
@@ -511,6 +536,7 @@ struct session {
 	struct notify notify;
 	struct control control;
 	struct pause pause;
+	struct govern govern;
 	bool limited; /* a process has had a limit of its own */
 };
 

@@ -54,6 +54,19 @@ static void add_pause(const struct session *s, const struct intervals_now *now, 
 	strbuf__adds(ret, ": nothing is recorded; --resume ends it\n");
 }
 
+static void add_budget(const struct session *s, struct strbuf *ret)
+{
+	const struct governor *gov = &s->govern.gov;
+	const char *word = governor__word(gov);
+
+	if (!gov->budget_ns)
+		return;
+	strbuf__addf(ret, "budget %.2f %% of a core, used %.2f %%; level %u: %s%s\n",
+		     (double)gov->budget_ns / 1e7, (double)governor__cost(gov) / 1e7,
+		     gov->level + gov->blind, word ? "without " : "everything is watched",
+		     gov->blind ? "anything: blind" : word ?: "");
+}
+
 static uint64_t started_ns(const struct session *s)
 {
 	return s->report.start_ns + (uint64_t)clock__real_offset_ns();
@@ -74,6 +87,7 @@ void session__add_state(struct session *s, struct strbuf *ret)
 	add_losses(&now.losses, ret);
 	strbuf__addf(ret, "own cost %.2f %% of a CPU, %llu MiB of memory\n", own_cpu_pct(s, &now),
 		     (unsigned long long)now.rss_kb >> 10);
+	add_budget(s, ret);
 	add_pause(s, &now, ret);
 }
 
@@ -134,6 +148,11 @@ void session__add_state_json(struct session *s, struct strbuf *ret)
 	add_lost_json(&w, &now.losses);
 	add_number(&w, "user_cpu_ns", now.cpu_ns - s->report.start_cpu_ns);
 	add_number(&w, "rss_kb", now.rss_kb);
+	if (s->govern.gov.budget_ns) {
+		add_number(&w, "budget_ns", s->govern.gov.budget_ns);
+		add_number(&w, "governor_level", s->govern.gov.level + s->govern.gov.blind);
+		jsonw__kstr_known(&w, "reduced", governor__word(&s->govern.gov));
+	}
 	jsonw__key(&w, "paused");
 	jsonw__bool(&w, s->pause.on);
 	add_number(&w, "paused_ns",
