@@ -8,7 +8,8 @@
 #define SETTLE	     2 /* periods until a step shows in the cost */
 #define SEEN_MIN     3 /* periods before the first step: a start costs more than the run */
 #define ROOM_PCT     60
-#define FAR_OVER     4 /* times the budget: do not wait for the effect of the last step */
+#define FAR_OVER     2 /* times the budget: do not wait for the effect of the last step */
+#define FAR_SEEN     2 /* periods before the next step then */
 #define EARLY_NS     (60 * NS_PER_SEC) /* over again so soon: it was given back too early */
 #define PATIENCE_MAX (3600 * NS_PER_SEC)
 
@@ -52,17 +53,19 @@ static bool may_give(struct governor *gov, uint64_t mean_ns, uint64_t elapsed_ns
 
 enum governor_step governor__judge(struct governor *gov, uint64_t elapsed_ns, uint64_t cost_ns)
 {
+	bool far = cost_ns >= gov->budget_ns * FAR_OVER;
+	unsigned seen = far && gov->level ? FAR_SEEN : SEEN_MIN;
 	uint64_t mean_ns;
 
 	if (!gov->budget_ns)
 		return gov->level || gov->blind ? GOVERNOR_GIVE : GOVERNOR_STAY;
-	if (gov->settle && cost_ns < gov->budget_ns * FAR_OVER) {
+	if (gov->settle && !far) {
 		gov->settle--;
 		return GOVERNOR_STAY;
 	}
 	add_cost(gov, elapsed_ns, cost_ns);
 	mean_ns = governor__cost(gov);
-	if (mean_ns > gov->budget_ns && gov->cost_cnt >= SEEN_MIN)
+	if (mean_ns > gov->budget_ns && gov->cost_cnt >= seen)
 		return gov->blind ? GOVERNOR_STAY : GOVERNOR_TAKE;
 	return may_give(gov, mean_ns, elapsed_ns) ? GOVERNOR_GIVE : GOVERNOR_STAY;
 }

@@ -136,6 +136,8 @@ static void apply(struct session *s)
 	if (loader__sample(s->loader, level < GOVERNOR_NO_SAMPLES, &err))
 		log__warn("%s", err.msg);
 	session__pace_marks(s);
+	if (loader__files(s->loader))
+		uprobe_files__rest(loader__files(s->loader), level >= GOVERNOR_NO_MARKS);
 }
 
 static void report(const struct session *s, const char *what)
@@ -163,6 +165,8 @@ static void take(struct session *s)
 		set_blind(s, true);
 	else
 		apply(s);
+	if (!gov->blind)
+		begin_probe(s);
 	s->govern.step_cnt++;
 	report(s, "over it:");
 }
