@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Sweep of an agent's budget: a loop with 1,000 to 500,000 dispatches a second, and how many windows of 10 s kept the budget.
 
 governor.py [CPU [SECONDS [RATE...]]]   such as governor.py 1% 60 1000 500000"""
