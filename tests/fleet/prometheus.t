@@ -14,7 +14,7 @@ import urllib.request
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 import bad
-from agent import Agent, free_port
+from agents import Agent, free_port
 from bad import ok
 from group import Group
 

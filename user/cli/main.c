@@ -29,6 +29,8 @@ static int run(const struct options *opts, struct err *err)
 	case CMD_TOP:
 		return session__run(opts, err);
 	case CMD_AGENT:
+		if (options__asks(opts))
+			return cmd_agent__ask(opts, err);
 		if (!opts->check_config)
 			return session__run(opts, err);
 		config__print(opts);

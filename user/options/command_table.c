@@ -31,7 +31,8 @@ const struct command_row command_rows[] = {
 	  .example_is = "ten seconds of the newest redis-server as a table" },
 	{ CMD_AGENT,
 	  "agent",
-	  { "agent [OPTIONS] [--config FILE]", "agent --check-config [--config FILE]" },
+	  { "agent [OPTIONS] [--config FILE]", "agent --check-config [--config FILE]",
+	    "agent --status|--pause|--resume" },
 	  .summary = "trace all the time, by a configuration, for a fleet of machines",
 	  .details = "Traces what its configuration selects, as a service: records of blocks and "
 		     "intervals go to a directory, counts to Prometheus. SIGHUP reads the "

@@ -426,6 +426,10 @@ void options__free(struct options *opts)
 		free(opts->sends[i].urls);
 		opts->sends[i] = (struct backend_options){};
 	}
+	while (opts->override_cnt)
+		strbuf__free(&opts->overrides[--opts->override_cnt].text);
+	free(opts->overrides);
+	opts->overrides = NULL;
 	while (opts->text_cnt)
 		free(opts->texts[--opts->text_cnt]);
 	free(opts->texts);

@@ -123,6 +123,43 @@ static int check_agent(struct parse *p)
 	return 0;
 }
 
+/* A hang is never shorter than a block. */
+static int check_overrides(struct parse *p)
+{
+	struct options *opts = p->opts;
+
+	for (size_t i = 0; i < opts->override_cnt; i++) {
+		struct override *override = &opts->overrides[i];
+		uint64_t ns = override->has_threshold ? override->threshold_ns : opts->threshold_ns;
+
+		if (override->has_hang && override->hang_ns && override->hang_ns < ns)
+			return parse__refuse(
+				p,
+				"[override %s] in line %u of the configuration: hang is "
+				"shorter than the threshold; give a longer one, or 0 "
+				"for none",
+				override->name, override->line);
+		if (override->has_hang || !opts->hang_ns || opts->hang_ns >= ns)
+			continue;
+		override->has_hang = true;
+		override->hang_ns = ns;
+	}
+	return 0;
+}
+
+static int check_question(struct parse *p)
+{
+	const struct options *opts = p->opts;
+
+	if (opts->ask_status + opts->ask_pause + opts->ask_resume > 1)
+		return parse__refuse(p, "--status, --pause and --resume do not go together: give "
+					"one of them");
+	if (!opts->control)
+		return parse__refuse(p, "the configuration has control = off: no agent can be "
+					"asked");
+	return 0;
+}
+
 static int check_trace(struct parse *p)
 {
 	struct options *opts = p->opts;
@@ -169,6 +206,8 @@ static int check_trace(struct parse *p)
 	opts->follow |= opts->argv && !opts->no_follow && opts->backend != BACKEND_UPROBE;
 	if (!is_given(p, &opts->hang_ns) && opts->hang_ns < opts->threshold_ns)
 		opts->hang_ns = opts->threshold_ns;
+	if (check_overrides(p))
+		return p->code;
 	if (opts->hang_ns && opts->hang_ns < opts->threshold_ns)
 		return parse__refuse(
 			p, "--hang is shorter than --threshold: give a longer one, or 0 for "
@@ -215,6 +254,8 @@ int parse__check(struct parse *p)
 		return parse__refuse(
 			p, "--redact-key is the key of --redact: say what to hash, such as "
 			   "--redact paths,peers,messages");
+	if (options__asks(p->opts))
+		return check_question(p);
 	code = parse__check_backends(p);
 	if (code)
 		return code;

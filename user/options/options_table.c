@@ -118,6 +118,12 @@ enum {
 	KEY_CLICKHOUSE,
 	KEY_OTLP = KEY_CLICKHOUSE + KEYS_SEND,
 	KEY_END_SEND = KEY_OTLP + KEYS_SEND,
+	KEY_STATUS,
+	KEY_PAUSE,
+	KEY_RESUME,
+	KEY_CONTROL,
+	KEY_CPU,
+	KEY_CPU_RECOVER,
 	KEY_DISABLE_FEATURE,
 };
 
@@ -331,7 +337,7 @@ const struct option_row option_rows[] = {
 		  "than 48 h. The others are for flame graphs, pprof, Perfetto and speedscope "
 		  "(docs/report.md)." },
 	{ SECTION_OUTPUT, KEY_JSON, "json", NULL, NULL,
-	  TRACE | REPLAY | LOOPS | DOCTOR | DIFF | FLEET, option__set_json,
+	  TRACE | REPLAY | LOOPS | DOCTOR | DIFF | FLEET | AGENT, option__set_json,
 	  .help = "JSON on stdout; of records the same as --format json",
 	  .more = "loops, doctor, diff and fleet print one object (docs/contract.md)." },
 	{ SECTION_OUTPUT, KEY_EACH, "each", NULL, NULL, TRACE | REPLAY, option__set_flag, AT(each),
@@ -414,6 +420,17 @@ const struct option_row option_rows[] = {
 		  "to root or to the user, and be writable by nobody else." },
 	{ SECTION_AGENT, KEY_CHECK_CONFIG, "check-config", NULL, NULL, AGENT, option__set_flag,
 	  AT(check_config), .help = "print what would run, or all errors; needs no privilege" },
+	{ SECTION_AGENT, KEY_STATUS, "status", NULL, NULL, AGENT, option__set_flag, AT(ask_status),
+	  .help = "print the state of the agent that runs; with --json as JSON" },
+	{ SECTION_AGENT, KEY_PAUSE, "pause", NULL, NULL, AGENT, option__set_flag, AT(ask_pause),
+	  .help = "the agent that runs records nothing, until --resume",
+	  .more = "Its probes stay attached. Intervals and the summary say how long it was "
+		  "paused, and count no dispatch that ended in that time." },
+	{ SECTION_AGENT, KEY_RESUME, "resume", NULL, NULL, AGENT, option__set_flag, AT(ask_resume),
+	  .help = "it records again" },
+	{ SECTION_AGENT, KEY_CONTROL, "control", "PATH", "/run/jankbpf/control", AGENT,
+	  option__set_path, AT(control), .help = "of --status, --pause, --resume; or off",
+	  .more = "A Unix socket that only root and the agent's own user can use." },
 	{ SECTION_AGENT, KEY_RECORDS_PER_SIGNATURE, "records-per-signature", "N", "5", AGENT,
 	  option__set_unsigned, AT(records_per_signature), .min = 1, .max = 1000000, .zero = true,
 	  .help = "records of each fault an hour; 0 = no limit",
@@ -427,6 +444,15 @@ const struct option_row option_rows[] = {
 	  option__set_unsigned, AT(max_signatures), .min = 1, .max = 10000,
 	  .help = "faults with a counter of their own in the metrics",
 	  .more = "The others are counted together, with the signature \"other\"." },
+	{ SECTION_AGENT, KEY_CPU, "cpu", "PERCENT", "off", AGENT, option__set_percent, AT(cpu_ppm),
+	  .min = 100, .max = 1000000, .help = "own CPU time, of one core, with that of the probes",
+	  .more = "Such as 1%. Over it, judged over 10 s, a governor takes away marks, copies of "
+		  "stacks, samples, loops of pools, and whole processes, the busiest first, until "
+		  "it is kept; then nothing is watched. Each step is in the records. off: no budget." },
+	{ SECTION_AGENT, KEY_CPU_RECOVER, "cpu-recover", "TIME", "30s", AGENT,
+	  option__set_long_time, AT(cpu_recover_ns), .min = NS_PER_SEC, .max = HOUR_NS,
+	  .help = "give a step back after so long below 60 % of it",
+	  .more = "Twice as long each time that this was too early, up to an hour." },
 	{ SECTION_AGENT, KEY_METRICS_LISTEN, "metrics-listen", "ADDRESS", LISTEN_DEFAULT, AGENT,
 	  option__set_listen, AT(metrics_listen), .help = "serve /metrics here; off: do not",
 	  .more = "127.0.0.1:PORT, [::1]:PORT or another address of this machine. Whoever can "

@@ -33,6 +33,8 @@ const struct syscall_list tracer_calls = {
 	" open openat2 stat lstat statfs fstatfs name_to_handle_at open_by_handle_at dup memfd_create"
 	/* our processes, and sockets of the kernel: sock_diag */
 	" socketpair recvmsg sendto shutdown"
+	/* the control socket of an agent */
+	" accept4"
 	/* our threads */
 	" setpriority getpriority sched_getaffinity sched_yield clock_nanosleep clock_getres"
 	" tgkill getppid getgid getegid getsid",
