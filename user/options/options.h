@@ -140,8 +140,8 @@ struct options {
 	uint64_t send_timeout_ns; /* of the command send; 0: none */
 	/* Of fleet; NULL: not given. */
 	const char *fleet_unit, *fleet_process, *fleet_cluster;
-	unsigned fleet_by; /* enum fleet_by */
-	uint64_t older_ns; /* 0: not given */
+	unsigned fleet_by;	 /* enum fleet_by */
+	uint64_t older_ns;	 /* 0: not given */
 	unsigned cpu_ppm;	 /* the budget: millionths of a core; 0: none */
 	uint64_t cpu_recover_ns; /* time with room before the governor gives something back */
 	struct override *overrides;

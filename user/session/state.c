@@ -59,7 +59,7 @@ static void add_spool(const struct options *opts, struct strbuf *ret)
 		return;
 	}
 	strbuf__addf(ret, "spool %llu records, %llu KiB\n", (unsigned long long)state.records,
-		  (unsigned long long)state.bytes >> 10);
+		     (unsigned long long)state.bytes >> 10);
 	for (size_t i = 0; i < state.backend_cnt; i++) {
 		const struct spool_backend_state *b = &state.backends[i];
 		struct strbuf age = STRBUF_INIT;
@@ -69,12 +69,13 @@ static void add_spool(const struct options *opts, struct strbuf *ret)
 			strbuf__adds(&age, ", the oldest for ");
 			clock__add_duration(&age, now - b->oldest_ns);
 		}
-		strbuf__addf(ret, "%s %llu records sent, %llu refused, %llu requests tried again, "
-			  "%llu records unsent%s\n",
-			  b->name, (unsigned long long)b->position.sent_records,
-			  (unsigned long long)b->position.refused_records,
-			  (unsigned long long)b->position.retries,
-			  (unsigned long long)b->unsent_records, strbuf__str(&age));
+		strbuf__addf(ret,
+			     "%s %llu records sent, %llu refused, %llu requests tried again, "
+			     "%llu records unsent%s\n",
+			     b->name, (unsigned long long)b->position.sent_records,
+			     (unsigned long long)b->position.refused_records,
+			     (unsigned long long)b->position.retries,
+			     (unsigned long long)b->unsent_records, strbuf__str(&age));
 		strbuf__free(&age);
 	}
 }
