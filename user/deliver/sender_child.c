@@ -40,29 +40,33 @@ static bool wait_for_end(int fd, int ms)
 
 /* --- the process that sends */
 
+/* The spool may not be there at all yet. */
+static void report_failure(const struct sending *s, int res, const struct err *err)
+{
+	if (res == -EAGAIN)
+		log__warn("%s", err->msg);
+	else if (!access(s->opts.spool, X_OK))
+		log__warn("no records are sent: %s", err->msg);
+}
+
 /*
- * Until its parent closes the socket or ends. The spool may not be there yet, or another process may
- * send it: that of an agent that was killed needs a moment to end.
+ * Until its parent closes the socket or ends. The first failure is not reported: the process that
+ * writes may have only begun the spool, and that of an agent that was killed needs a moment to end.
  */
 static void send_all(struct sending *s, int parent_fd)
 {
 	const struct sender_opts opts = { .options = &s->opts, .stop_fd = parent_fd };
-	bool reported = false, waited;
-	int res = 0;
+	unsigned failures = 0;
+	int res;
 
 	do {
 		struct err err = {};
 
-		waited = res == -EAGAIN;
 		res = sender__run(&opts, &err);
-		if (res == -EAGAIN && waited && !reported) {
-			log__warn("%s", err.msg);
-			reported = true;
-		} else if (res && res != -EAGAIN && access(s->opts.spool, X_OK) == 0 && !reported) {
-			log__warn("no records are sent: %s", err.msg);
-			reported = true;
-		}
-	} while (!wait_for_end(parent_fd, reported && res == -EAGAIN ? LOCKED_MS : AGAIN_MS));
+		failures = res ? failures + 1 : 0;
+		if (failures == 2)
+			report_failure(s, res, &err);
+	} while (!wait_for_end(parent_fd, failures > 1 && res == -EAGAIN ? LOCKED_MS : AGAIN_MS));
 }
 
 /* --- its parent */
