@@ -46,8 +46,8 @@ def test_all_away(fleet):
     back = time.monotonic()
     fleet.wait_grown(5, 400)
     bad.RESULTS.note(f"all away for {back - begin:.0f} s: the first block arrived {time.monotonic() - back:.0f} s after they were back")
-    took = fleet.wait_all()
-    ok(took < 420, f"all away: {took:.0f} s later all that waited is sent")
+    sent, batches, took = fleet.wait_all()
+    ok(sent, f"all away: what waits in the spool is sent: {batches} batches in {took:.1f} s", batches)
 
 
 def test_replicas(fleet):

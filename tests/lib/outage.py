@@ -25,7 +25,7 @@ class Fleet:
         self.group = Group(f"jankbpf-{name}-{os.getpid()}")
         self.spool = folder or bad.scratch(f"{name}-spool")
         self.truth_path = bad.scratch(f"{name}.truth")
-        self.store = {"spool": self.spool, "interval": "500ms", **keys}
+        self.store = {"spool": self.spool, "interval": "1s", **keys}
         self.agent = None
         reader, writer = os.pipe()
         self.simjank = self.group.start(bad.SIMJANK, "--quiet", "--scenario", scenario, "--gap", gap, "--short-rate", "0", "--threads",
@@ -89,16 +89,10 @@ class Fleet:
         return clickhouse.until(lambda: self.count_now() >= before + least, f"{self.name}: no block arrives: {self.agent.tracer.stderr()}", seconds)
 
     def wait_all(self, seconds=ARRIVES_S):
-        """Until the agent's sender has sent the whole spool. The seconds that took."""
-        begin = time.monotonic()
-        folder = self.spool
-
-        def is_sent():
-            batches = [key[0] for key in spool.closed(folder)]
-            return not spool.open_batch(folder)[1] and position(folder) >= max(batches, default=0)
-
-        bad.wait_for(is_sent, seconds)
-        return time.monotonic() - begin
+        """Until the agent's sender has sent what is in the batches of the spool now. (Did it, batches that waited, seconds)."""
+        begin, last, first = time.monotonic(), spool.last_batch(self.spool), position(self.spool)
+        sent = bad.wait_for(lambda: position(self.spool) >= last, seconds)
+        return sent, last - first, time.monotonic() - begin
 
 
 def position(folder):

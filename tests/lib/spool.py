@@ -47,6 +47,11 @@ def frames(path):
         at += head + packed
 
 
+def last_batch(folder):
+    """Its number; 0: none."""
+    return max((frame[0] for path in sorted(glob.glob(f"{folder}/*.spool"))[-2:] for frame in frames(path)), default=0)
+
+
 def closed(folder):
     """{(batch, place in it): record} of all batches."""
     found = [frame for path in sorted(glob.glob(f"{folder}/*.spool")) for frame in frames(path)]
