@@ -61,7 +61,7 @@ option_set_fn option__set_all, option__set_comm, option__set_uid, option__set_cg
 option_set_fn option__set_main_thread, option__set_loops;
 option_set_fn option__set_disabled, option__set_loop_file, option__set_debug_dir,
 	option__set_verbosity, option__set_command, option__set_since, option__set_concern,
-	option__set_ignore, option__set_listen, option__set_urls;
+	option__set_ignore, option__set_listen, option__set_urls, option__set_metrics_user;
 
 #define OPTION_IS_SHORT(row) ((row)->key < 256)
 
