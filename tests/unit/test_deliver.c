@@ -167,7 +167,9 @@ static void test_setup(void)
 				      .keep_ns = 5,
 				      .max_size = 6,
 				      .output_dir = "/a dir",
-				      .qualifier = "q" };
+				      .qualifier = "q",
+				      .journal = "run.jnl",
+				      .metrics_listen = "[::1]:1" };
 	const struct metrics_access access = { "cert", "key", "user", "secret" };
 	struct metrics_access got_access;
 	struct strbuf sb = STRBUF_INIT;
@@ -184,6 +186,12 @@ static void test_setup(void)
 	is_str(got.metrics_access->key, "key", "… its key");
 	is_str(got.metrics_access->user, "user", "… the user of the metrics");
 	is_str(got.metrics_access->password, "secret", "… and the password");
+	is_str(got.journal, "run.jnl", "… and the journal");
+	setup__forget_journal(&sb);
+	is_int(setup__unpack(&sb, &got, &got_access), 0,
+	       "the setup of a process that is started again");
+	is_str(got.journal, NULL, "… has no journal");
+	is_str(got.metrics_listen, "[::1]:1", "… but what comes after it");
 	for (size_t len = 0, all = sb.len; len < all; len++) {
 		sb.len = len;
 		if (setup__unpack(&sb, &got, &got_access) != -EBADMSG)

@@ -117,6 +117,7 @@ struct setup {
 	uint32_t has_dir, has_qualifier, has_journal; /* strings that follow, with their NUL */
 	uint32_t has_listen, has_textfile, max_signatures;
 	uint32_t has_spool, has_user, has_tls, has_password;
+	uint32_t journal_is_open; /* its string is for nobody */
 	uint64_t spool_max;
 	uint32_t sends[SEND_CNT]; /* true: to this backend */
 };
@@ -175,7 +176,7 @@ void setup__pack(const struct options *opts, const struct metrics_access *access
 void setup__forget_journal(struct strbuf *sb)
 {
 	if (sb->len >= sizeof(struct setup))
-		((struct setup *)(void *)sb->data)->has_journal = false;
+		((struct setup *)(void *)sb->data)->journal_is_open = true;
 }
 
 /* Takes a string with its NUL, if there is one. */
@@ -234,6 +235,8 @@ int setup__unpack(const struct strbuf *sb, struct options *ret, struct metrics_a
 		return -EBADMSG;
 	if (setup.has_journal && !(ret->journal = take_string(&at, end)))
 		return -EBADMSG;
+	if (setup.journal_is_open)
+		ret->journal = NULL;
 	if (setup.has_listen && !(ret->metrics_listen = take_string(&at, end)))
 		return -EBADMSG;
 	if (setup.has_textfile && !(ret->metrics_textfile = take_string(&at, end)))
