@@ -229,7 +229,8 @@ int metrics_http__wait(struct metrics_http *http, int fd)
 
 		if (cnt < 0 && errno != EINTR)
 			return -errno;
-		if (cnt >= 0 && (fds[1].revents || !cnt))
+		/* Also for fd alone: it may be readable more often than a connection's time is over. */
+		if (cnt >= 0)
 			mhd.run(http->daemon);
 		if (cnt > 0 && fds[0].revents)
 			return 0;
