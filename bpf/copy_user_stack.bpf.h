@@ -213,6 +213,8 @@ static __noinline __attribute__((unused)) int copy_user_stack__take(struct task_
 	__u32 tid = pids__tid(task), asked_sz = copy_user_stack__asked(pids__tgid(task));
 	__u64 *slot;
 
+	if (jank_reduced & JANK_REDUCE_COPIES)
+		return -1;
 	if (asked_sz <= JANK_COPY_SZ) {
 		slot = COPY_SLOT(jank_copies, JANK_COPY_CNT, tid);
 		return slot ? copy_user_stack__take_into(slot, task, dispatch_ns, t_ns, asked_sz,
@@ -232,7 +234,7 @@ static __noinline __attribute__((unused)) int copy_user_stack__send(__u32 tid, u
 
 	if (err)
 		err = COPY_SEND(jank_deep_copies, JANK_COPY_DEEP_CNT, tid, t_ns, JANK_COPY_MAX);
-	if (err)
+	if (err && !(jank_reduced & JANK_REDUCE_COPIES))
 		lost__add(JANK_LOST_COPY);
 	return err;
 }

@@ -164,6 +164,9 @@ static __noinline int iter__is_unwanted(const struct jank_thread *t, struct task
 	__u32 tgid = pids__tgid(task);
 	const struct jank_parks *parks;
 
+	if (jank_reduced & JANK_REDUCE_ALL ||
+	    (t->loop == JANK_LOOP_PARK && jank_reduced & JANK_REDUCE_POOLS))
+		return true;
 	if (t->loop == JANK_LOOP_EPOLL)
 		return t->code && off__is(task, t->code);
 	parks = bpf_map_lookup_elem(&jank_parkers, &tgid);
@@ -212,7 +215,7 @@ static __always_inline bool iter__look(struct jank_look *look, struct jank_threa
 	u64 now = bpf_ktime_get_ns();
 	u64 start = *(volatile u64 *)&t->start_ns;
 
-	if (thread__park_gen() && iter__is_off(t, task))
+	if ((jank_reduced || thread__park_gen()) && iter__is_off(t, task))
 		return false;
 	if (t->trial)
 		iter__confirm(t, task, now);

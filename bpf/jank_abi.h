@@ -222,6 +222,11 @@ _Static_assert(sizeof(struct jank_conf) == 392 + JANK_SYSCALL_MAX, "jank_conf");
 #define JANK_HISTORY_DISPATCH 1 /* TICK: a dispatch is open */
 #define JANK_HISTORY_USER     2 /* TICK: in user mode */
 
+/* Bits of jank_reduced: what the governor of an agent takes away. */
+#define JANK_REDUCE_COPIES 1 /* no stack is copied */
+#define JANK_REDUCE_POOLS  2 /* loops that wait outside of epoll and poll are not watched */
+#define JANK_REDUCE_ALL	   4 /* each thread with a state gives it up at its next wait */
+
 #define JANK_HISTORY_CPU_UNKNOWN 0xffff
 
 struct jank_history_entry {

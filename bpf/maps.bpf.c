@@ -9,6 +9,7 @@ struct jank_threads_map jank_threads SEC(".maps");
 struct jank_blank_map jank_blank SEC(".maps");
 #endif
 struct jank_tgids_map jank_tgids SEC(".maps");
+struct jank_limits_map jank_limits SEC(".maps");
 struct jank_pollers_map jank_pollers SEC(".maps");
 struct jank_parkers_map jank_parkers SEC(".maps");
 struct jank_parks_map jank_parks SEC(".maps");
@@ -36,6 +37,7 @@ struct jank_history_map jank_history SEC(".maps");
 struct jank_history_heads_map jank_hist_heads SEC(".maps");
 
 __u64 jank_threshold_ns = 0;
+__u32 jank_reduced = 0;
 __u32 jank_runnable_cnt = 0;
 __u32 jank_slice_epoch = 0;
 __u32 jank_share_user_cnt = 0;

@@ -35,6 +35,14 @@ struct jank_tgids_map {
 	__type(key, __u32);
 	__type(value, __u32);
 };
+/* By process: with jank_conf.adjustable, its own threshold, not below jank_threshold_ns. */
+struct jank_limits_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, JANK_TGID_MAX);
+	__type(key, __u32);
+	__type(value, __u64);
+};
 /*
  * By process that polls: nonzero when it maps a library with a loop that polls. One descriptor is
  * enough evidence there.
@@ -216,6 +224,7 @@ struct jank_look_map {
 
 extern struct jank_threads_map jank_threads SEC(".maps");
 extern struct jank_tgids_map jank_tgids SEC(".maps");
+extern struct jank_limits_map jank_limits SEC(".maps");
 extern struct jank_pollers_map jank_pollers SEC(".maps");
 extern struct jank_parkers_map jank_parkers SEC(".maps");
 extern struct jank_parks_map jank_parks SEC(".maps");
@@ -247,6 +256,9 @@ extern __u32 jank_runnable_cnt;
 
 /* With jank_conf.adjustable: a dispatch longer than this is a block. Written by user space. */
 extern __u64 jank_threshold_ns;
+
+/* JANK_REDUCE_*. Written by user space. */
+extern __u32 jank_reduced;
 
 /* Changes when the first of these threads begins to wait: before that, nothing is logged. */
 extern __u32 jank_slice_epoch;

@@ -27,6 +27,8 @@ static __always_inline __u32 thread__park_gen(void)
 /* In a process with parks (JANK_PARKS_*), a thread that never waits elsewhere may be a worker. */
 static __always_inline void thread__may_park(struct jank_thread *t, __u32 parks)
 {
+	if (jank_reduced & JANK_REDUCE_POOLS)
+		return;
 	if (t->phase == JANK_PHASE_NONE && t->fd < 0) {
 		t->loop = JANK_LOOP_PARK;
 		t->phase = JANK_PHASE_CANDIDATE;
@@ -238,6 +240,15 @@ static __always_inline u64 thread__trust_cpu_clock(u64 *state_ns, u64 cpu_ns)
 	return taken > 0 ? taken : 0;
 }
 
+/* The process may have a threshold of its own ([override] of an agent). */
+static __noinline int thread__is_tolerated(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	__u32 tgid = KREAD(task, tgid);
+	const __u64 *limit_ns = bpf_map_lookup_elem(&jank_limits, &tgid);
+
+	return limit_ns && now - t->start_ns + t->start_delay_ns <= *limit_ns;
+}
+
 /*
  * A dispatch over the threshold. Runs in the thread itself, on its CPU: the last stretch was
  * running. The record is built in the ring's memory: on the stack, it and its callers' frames would
@@ -246,10 +257,12 @@ static __always_inline u64 thread__trust_cpu_clock(u64 *state_ns, u64 cpu_ns)
 static __noinline int thread__block(struct jank_thread *t, struct task_struct *task, u64 now,
 				    __u32 end, __u32 tid)
 {
-	u64 cpu_ns = thread__cpu_ns(t, task, now);
 	struct jank_rec_block *rec;
-	u64 stolen_ns;
+	u64 cpu_ns, stolen_ns;
 
+	if (jank_conf.adjustable && thread__is_tolerated(t, task, now))
+		return 0;
+	cpu_ns = thread__cpu_ns(t, task, now);
 	thread__account(t, JANK_STATE_RUNNING, now);
 	t->accounted = 1;
 	stolen_ns = thread__trust_cpu_clock(t->state_ns, cpu_ns);

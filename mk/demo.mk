@@ -16,4 +16,10 @@ demo: #:build packages, build, and ten seconds of simjank under jankbpf (as root
 	@echo 'processes that it starts to cause some of them (hog, server, ...) are named as the culprits, and are not traced.'
 	$(Q)./$(DEMO)
 
-.PHONY: demo
+demo-fleet: #:build the same of a fleet: agent, Prometheus, ClickHouse, three programs (as root)
+	$(Q)if [ "$$(id -u)" != 0 ]; then echo 'demo-fleet: tracing needs root: sudo make demo-fleet' >&2; exit 77; fi
+	$(Q)deps/install build test fleet
+	$(Q)$(MAKE) $(JOBS) all
+	$(Q)tools/demo_fleet
+
+.PHONY: demo demo-fleet

@@ -6,7 +6,7 @@
 HAVE_CURL := $(if $(STATIC)$(CROSS_COMPILE),,$(shell pkg-config --exists libcurl 2>/dev/null && echo y))
 
 ifneq ($(HAVE_CURL),)
-$(VARIANT)/user/send/http.o $(VARIANT)/tests/unit/test_http: CPPFLAGS += -DHAVE_CURL
+$(VARIANT)/user/send/http.o $(VARIANT)/user/send/sender.o $(VARIANT)/user/cli/cmd_fleet.o $(VARIANT)/tests/unit/test_http: CPPFLAGS += -DHAVE_CURL
 endif
 
 # Batches of the spool.

@@ -86,7 +86,7 @@ static inline void otlp__unname(Jankbpf__Block *block)
 /* The body of a part is in b->body. */
 static inline int otlp__encode_part(struct otlp_batch *b, const char *name)
 {
-	const struct batch batch = { "0123456789abcdef0123456789abcdef", 7, b->records, b->cnt };
+	const struct batch batch = { "0123456789abcdef0123456789abcdef", 7, b->records, b->cnt, 0 };
 
 	strbuf__reset(&b->body);
 	for (size_t i = 0; i < otlp_backend.part_cnt; i++)

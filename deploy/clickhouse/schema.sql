@@ -68,6 +68,7 @@ CREATE TABLE IF NOT EXISTS jankbpf.blocks_local
     record String,              -- the whole record as JSON; empty if it was too large
     -- for quick groups; not in SELECT *
     loop_key UInt64 MATERIALIZED cityHash64(process, loop),
+    version_key UInt64 MATERIALIZED cityHash64(version),
     fault UInt64 MATERIALIZED cityHash64(process, loop, signature),
     host_part UInt8 MATERIALIZED toUInt8(cityHash64(host) % 240)
 )
@@ -154,6 +155,7 @@ CREATE TABLE IF NOT EXISTS jankbpf.loops_local
     delay_buckets Array(UInt16),
     delay_counts Array(UInt64),
     loop_key UInt64 MATERIALIZED cityHash64(process, loop),
+    version_key UInt64 MATERIALIZED cityHash64(version),
     host_part UInt8 MATERIALIZED toUInt8(cityHash64(host) % 240)
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/jankbpf/loops', '{replica}')
@@ -183,6 +185,7 @@ CREATE TABLE IF NOT EXISTS jankbpf.left_out_local
     total_ns UInt64,
     max_ns UInt64,
     loop_key UInt64 MATERIALIZED cityHash64(process, loop),
+    version_key UInt64 MATERIALIZED cityHash64(version),
     fault UInt64 MATERIALIZED cityHash64(process, loop, signature),
     host_part UInt8 MATERIALIZED toUInt8(cityHash64(host) % 240)
 )

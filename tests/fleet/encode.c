@@ -5,7 +5,8 @@
  *   encode BACKEND PART FILE [FIRST COUNT]   the body, of these records of the file (or all)
  *   encode BACKEND check FILE                reads an answer: the refused records, and the reason
  *
- * FILE is a stream of --format proto. Exit status 3: the batch has nothing for this part.
+ * FILE is a stream of --format proto. Exit status 3: the batch has nothing for this part. The
+ * environment may have FLEET_AGENT and FLEET_BATCH, the identity and the number of the batch.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,9 +21,7 @@
 
 static const struct backend *const backends[] = {
 	&otlp_backend,
-#ifdef HAVE_CLICKHOUSE
 	&clickhouse_backend,
-#endif
 };
 
 static void die(const char *what, const char *why)
@@ -154,6 +153,8 @@ int main(int argc, char **argv)
 		return check(backend, argv[3]);
 	records = read_records(argv[3], &batch.record_cnt);
 	batch.records = records;
+	batch.agent = getenv("FLEET_AGENT") ?: batch.agent;
+	batch.nr = strtoull(getenv("FLEET_BATCH") ?: "1", NULL, 10);
 	ret = encode(find_part(backend, argv[2]), batch, argc > 4 ? strtoull(argv[4], NULL, 10) : 0,
 		     argc > 4 ? strtoull(argv[5], NULL, 10) : SIZE_MAX);
 	for (size_t i = 0; i < batch.record_cnt; i++)

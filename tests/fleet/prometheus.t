@@ -14,9 +14,9 @@ import urllib.request
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 import bad
-from certificate import Certificate
-from agent import Agent, free_port
+from agents import Agent, free_port
 from bad import ok
+from certificate import Certificate
 from group import Group
 
 DEPLOY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../deploy/prometheus")

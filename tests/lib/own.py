@@ -2,7 +2,7 @@
 """The processes that work for a tracer."""
 import os
 
-OWN_NAMES = ("jankbpf-name", "jankbpf-sites", "jankbpf-deliver", "jankbpf-fetch", "jankbpf-react")
+OWN_NAMES = ("jankbpf-name", "jankbpf-sites", "jankbpf-deliver", "jankbpf-fetch", "jankbpf-react", "jankbpf-send")
 
 
 def children_of(pid):
@@ -31,4 +31,6 @@ def own_process(pid, name):
 
 def own_pids(pid):
     """A tracer and the processes that work for it, or only the process itself."""
-    return [pid] + [child for child in (own_process(pid, name) for name in OWN_NAMES) if child]
+    own = [child for child in (own_process(pid, name) for name in OWN_NAMES) if child]
+    sender = own_process(pid, "jankbpf-send")
+    return [pid, *own, *(children_of(sender) if sender else ())]

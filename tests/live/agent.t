@@ -13,43 +13,10 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 import bad
-from agent import Agent, free_port
+from agents import Agent, Manager, free_port, total
 from bad import MS, ok
 from exposition import Bad, Exposition
 from group import Group
-
-
-class Manager:
-    """A service manager's end of $NOTIFY_SOCKET."""
-
-    def __init__(self):
-        self.path = bad.scratch("notify")
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.sock.bind(self.path)
-        self.seen = []
-
-    def saw(self, word):
-        """Did a message with this line come, since the last call that found one?"""
-        self.sock.setblocking(False)
-        try:
-            while True:
-                self.seen.append(self.sock.recv(4096).decode())
-        except BlockingIOError:
-            pass
-        for i, message in enumerate(self.seen):
-            if any(line.startswith(word) for line in message.split("\n")):
-                del self.seen[: i + 1]
-                return message
-        return None
-
-    def wait(self, word, seconds=30):
-        found = []
-        bad.wait_for(lambda: found.append(self.saw(word)) or found[-1], seconds)
-        return found[-1]
-
-
-def total(records, field):
-    return sum(record[field] for record in records)
 
 
 def test_reload(group):

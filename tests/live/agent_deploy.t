@@ -14,7 +14,8 @@ from bad import ok
 
 EXAMPLE = "deploy/jankbpf.conf"
 # Files and users of another machine.
-MADE_UP = {"uid": "root", "cgroup": "/"}
+MADE_UP = {"uid": "root", "cgroup": "/", "user": "root"}
+SECRETS = ("password-file", "token-file", "ca-file", "cert-file", "key-file")
 
 
 def check(text):
@@ -34,6 +35,11 @@ def test_example():
     with open(EXAMPLE, encoding="utf-8") as file:
         text = file.read()
     ok(check(text).status == 0, "the example is valid as it is", check(text).err)
+    for key in SECRETS:
+        MADE_UP[key] = bad.scratch(key)
+        with open(MADE_UP[key], "w", encoding="ascii") as file:
+            file.write("x\n")
+        os.chmod(MADE_UP[key], 0o600)
     whole, section, keys = [], None, {}
     for line in text.splitlines():
         key = re.match(r"#?([a-z-]+) = (.*)", line)

@@ -15,7 +15,7 @@ from shells import SHELLS  # noqa: E402
 from tap import Tap  # noqa: E402
 
 JANK = os.path.abspath(os.environ.get("JANKBPF", "./jankbpf"))
-COMMANDS = {"trace", "top", "agent", "replay", "loops", "symbolize", "report", "serve", "diff", "doctor", "completion", "help"}
+COMMANDS = {"trace", "top", "agent", "replay", "loops", "symbolize", "report", "serve", "send", "fleet", "diff", "doctor", "completion", "help"}
 PID = str(os.getpid())
 USER = pwd.getpwuid(0).pw_name
 

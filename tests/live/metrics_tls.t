@@ -15,7 +15,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 import bad
-from agent import Agent, free_port
+from agents import Agent, free_port
 from bad import ok
 from certificate import Certificate
 from exposition import Exposition

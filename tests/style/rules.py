@@ -30,15 +30,16 @@ LAYERS = {
     "journal": {"export", "model", "files", "base"},
     "serve": {"export", "files", "base"},
     "send": {"export", "options", "files", "base"},
+    "fleet": {"send", "export", "model", "files", "base"},
     "deliver": {"serve", "send", "journal", "export", "options", "symbol", "files", "base"},
     "catalogue": {"symbol", "procfs", "model", "files", "base"},
     "uprobes": {"catalogue", "symbol", "procfs", "files", "base"},
     "probes": {"uprobes", "catalogue", "options", "files", "base"},
     "enrich": {"probes", "catalogue", "symbol", "procfs", "intake", "model", "files", "base"},
-    "session": {"deliver", "name", "enrich", "probes", "uprobes", "catalogue", "options", "journal", "export", "intake", "verdict", "symbol",
+    "session": {"deliver", "send", "name", "enrich", "probes", "uprobes", "catalogue", "options", "journal", "export", "intake", "verdict", "symbol",
                 "procfs", "model", "files", "base"},
     "serve": {"export", "files", "base"},
-    "cli": {"serve", "send", "session", "deliver", "name", "probes", "catalogue", "options", "journal", "export", "intake", "symbol", "model", "files", "base"},
+    "cli": {"fleet", "serve", "send", "session", "deliver", "name", "probes", "catalogue", "options", "journal", "export", "intake", "symbol", "model", "files", "base"},
 }
 # A sink knows the record, not the model from which user/export/record makes it. These headers have
 # only data, words and sums.

@@ -62,7 +62,8 @@ static json_t *rows_of(const struct batch *batch, const char *name)
 	ok(res == (body.len ? 0 : -ENODATA), "%s: encoded, or nothing to encode", name);
 	ok(body.len == again.len && (!body.len || !memcmp(body.data, again.data, body.len)),
 	   "%s: the same bytes again", name);
-	for (line = strtok_r(body.data, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+	line = body.len ? strtok_r(body.data, "\n", &rest) : NULL;
+	for (; line; line = strtok_r(NULL, "\n", &rest)) {
 		json_t *row = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
 
 		bad += !row ||
@@ -90,7 +91,7 @@ static uint64_t number_at(json_t *rows, size_t nr, const char *column)
 static void check_block(const struct block *block, const Jankbpf__Record *record)
 {
 	Jankbpf__Record *list[] = { (Jankbpf__Record *)record }, *read = NULL;
-	const struct batch batch = { AGENT, 7, list, 1 };
+	const struct batch batch = { AGENT, 7, list, 1, 0 };
 	json_t *rows = rows_of(&batch, "blocks"), *stacks = rows_of(&batch, "stacks");
 	static const char *const states[] = { "running_ns",    "runnable_ns", "futex_ns",
 					      "disk_ns",       "sleep_ns",    "poll_ns",
@@ -143,7 +144,7 @@ static void check_hostile(const char *name)
 {
 	struct block *block = fixtures[0].make();
 	Jankbpf__Record *record, *list[1];
-	struct batch batch = { AGENT, INT64_MAX, list, 1 };
+	struct batch batch = { AGENT, INT64_MAX, list, 1, 0 };
 	json_t *rows, *stacks;
 	const char *text;
 
@@ -204,7 +205,7 @@ static void test_interval(void)
 	Jankbpf__LeftOut lefts[2] = { JANKBPF__LEFT_OUT__INIT, JANKBPF__LEFT_OUT__INIT };
 	Jankbpf__LeftOut *left_list[] = { &lefts[0], &lefts[1] };
 	Jankbpf__Bucket bucket = JANKBPF__BUCKET__INIT, *buckets[] = { &bucket };
-	const struct batch batch = { AGENT, 1, list, 1 };
+	const struct batch batch = { AGENT, 1, list, 1, 0 };
 	json_t *rows;
 
 	record.type_case = JANKBPF__RECORD__TYPE_INTERVAL;
@@ -265,7 +266,7 @@ static void test_others(void)
 	Jankbpf__Record record = JANKBPF__RECORD__INIT, *list[] = { &record };
 	Jankbpf__Summary summary = JANKBPF__SUMMARY__INIT;
 	Jankbpf__Loop loop = JANKBPF__LOOP__INIT, *loops[] = { &loop };
-	const struct batch batch = { AGENT, 1, list, 1 };
+	const struct batch batch = { AGENT, 1, list, 1, 0 };
 	struct strbuf body = STRBUF_INIT;
 
 	summary.loops = loops;

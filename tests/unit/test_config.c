@@ -99,15 +99,57 @@ static void test_long_value(void)
 	options__free(&opts);
 }
 
+static void test_overrides(void)
+{
+	static const char text[] = "[block]\nthreshold = 80ms\n"
+				   "[override a]\nmatch_process = redis*\nmatch-cgroup = */x\n"
+				   "threshold = 5ms\n[override b]\nmatch-loop = libuv\nwatch = no\n"
+				   "[override c]\nmatch-unit = c?.service\nthreshold = 1s\n"
+				   "[limits]\ncpu = 1.5%\n";
+	const struct override_facts redis = { .of = { NULL, "/a/x", "redis-server", "redis" } };
+	const struct override_facts node = { .of = { "c1.service", "/a", "node", "libuv" } };
+	const struct override_facts other = { .of = { "d.service", "/a", "nginx", "nginx" } };
+	const struct override *found;
+	struct options opts;
+
+	ok(!read_text(text, sizeof(text) - 1, &opts), "overrides are read");
+	found = override__find(&opts, &redis);
+	is_str(found ? found->name : NULL, "a", "all matches of one hold");
+	is_uint(override__least_threshold(&opts, &redis), 5 * NS_PER_MS, "its threshold");
+	found = override__find(&opts, &node);
+	is_str(found ? found->name : NULL, "b", "the first that matches applies");
+	ok(found && found->unwatched, "and is not watched");
+	is_uint(override__least_threshold(&opts, &node), 1000 * NS_PER_MS,
+		"the probes, which know no loop, take the least that may apply");
+	ok(!override__find(&opts, &other), "others have none");
+	is_uint(override__least_of_all(&opts), 5 * NS_PER_MS, "the least of all");
+	is_uint(opts.cpu_ppm, 15000, "a budget");
+	options__free(&opts);
+}
+
 /* --- errors */
 
 static const struct {
 	const char *text, *want;
 } bads[] = {
+	{ "[override]\n", ":1: [override]: give it a name: [override redis]\n" },
+	{ "[override a]\nthreshold = 1s\n[limits]\n",
+	  ":3: [override a] matches nothing: give it match-unit, match-cgroup, match-process or "
+	  "match-loop\n" },
+	{ "[override a]\nmatch-proces = x\nmatch-unit = *\nwatch = maybe\nthreshold = x\n",
+	  ":2: match-proces: no such key in [override]; did you mean match-process?\n"
+	  ":4: watch 'maybe': give yes or no\n:5: threshold 'x': give a number with us, ms, s, m "
+	  "or h, as in 100ms or 1.5s; a bare number is milliseconds\n" },
+	{ "[override a]\nmatch-unit = x\nmatch-unit = y\n[override a]\n",
+	  ":3: match-unit stands in [override a] twice: delete one, or write another override\n"
+	  ":4: [override a] stands in line 1, too: give it another name\n" },
+	{ "[limits]\ncpu = 1\n",
+	  ":2: cpu '1': give a share of one core from 0.01% to 100%, as in 1%, or off\n" },
+	{ "[agent]\ncontrol = here\n", ":2: control 'here': give a path from /, or off\n" },
 	{ "[blok]\nx = 3\ny = 3\n", ":1: [blok]: no such section; did you mean [block]?\n" },
 	{ "[zzzzz]\n",
 	  ":1: [zzzzz]: no such section; there are select, block, probe, limits, store, "
-	  "metrics, notify\n" },
+	  "clickhouse, otlp, metrics, agent, notify\n" },
 	{ "[block]\nthresold = 3\n",
 	  ":2: thresold: no such key in [block]; did you mean threshold?\n" },
 	{ "[metrics]\n\nzzzzzz = 3\n",
@@ -141,7 +183,7 @@ static const struct {
 	{ "[block]\nhang = x\nfps = 0\n[a]\n",
 	  ":2: hang 'x': give a number with us, ms, s, m or h, as in 100ms or 1.5s; a bare number is "
 	  "seconds\n:3: fps '0' is out of range: give 1 to 1000\n:4: [a]: no such section; there are "
-	  "select, block, probe, limits, store, metrics, notify\n" },
+	  "select, block, probe, limits, store, clickhouse, otlp, metrics, agent, notify\n" },
 };
 
 static void test_bad(void)
@@ -248,6 +290,7 @@ int main(void)
 		return 1;
 	close(fd);
 	test_good();
+	test_overrides();
 	test_long_value();
 	test_bad();
 	test_hostile();

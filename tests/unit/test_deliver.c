@@ -55,8 +55,8 @@ static int receive_answer(const struct answer *answer, size_t len, uint64_t nr, 
 
 static void test_answers(void)
 {
-	const struct answer good = { 5, { 0, -ENOSPC } }, positive = { 5, { 1, 0 } },
-			    low = { 5, { -4096, 0 } }, unused = { 5, { 0, -1 } };
+	const struct answer good = { 5, { 0, -ENOSPC }, 0 }, positive = { 5, { 1, 0 }, 0 },
+			    low = { 5, { -4096, 0 }, 0 }, unused = { 5, { 0, -1 }, 0 };
 	size_t all = sizeof(good);
 
 	is_int(receive_answer(&good, all, 5, 2), 0, "an answer");

@@ -267,6 +267,46 @@ static void test_summary(void)
 	diff__free(&diff);
 }
 
+/* What limits left out counts as much as records do. */
+static void test_left_out(void)
+{
+	struct diff diff = {};
+	struct diff_findings findings;
+	bool found = false;
+
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		for (unsigned i = 0; i < 20; i++) {
+			Jankbpf__Record record = JANKBPF__RECORD__INIT;
+			Jankbpf__Interval interval = JANKBPF__INTERVAL__INIT;
+			Jankbpf__Loop loop = JANKBPF__LOOP__INIT, *loops[] = { &loop };
+			Jankbpf__LeftOut left = JANKBPF__LEFT_OUT__INIT, *lefts[] = { &left };
+			char start[64];
+
+			snprintf(start, sizeof(start), "2026-05-04T10:%02u:00.000000000+00:00", i);
+			interval.start = start;
+			interval.elapsed_ns = 10 * SEC;
+			loop.process = left.process = (char *)"redis";
+			loop.loop = left.loop = (char *)"epoll";
+			loop.dispatches = 10000;
+			left.signature = (char *)"abc";
+			left.blocks = (side ? 40 : 10) + i % 3;
+			interval.loops = loops;
+			interval.left_out = lefts;
+			interval.n_loops = interval.n_left_out = 1;
+			record.type_case = JANKBPF__RECORD__TYPE_INTERVAL;
+			record.interval = &interval;
+			diff__add(&diff, side, &record);
+		}
+	}
+	diff__compare(&diff, &findings);
+	for (size_t i = 0; i < findings.cnt; i++)
+		found |= findings.list[i].kind == DIFF_FAULT &&
+			 diff_finding__is_worse(&findings.list[i]) && findings.list[i].ratio > 3;
+	ok(found && diff.inputs[0].block_cnt == 219, "blocks that limits left out are compared");
+	free(findings.list);
+	diff__free(&diff);
+}
+
 int main(void)
 {
 	srandom(1);
@@ -274,5 +314,6 @@ int main(void)
 	test_trials();
 	test_output();
 	test_summary();
+	test_left_out();
 	return tap__done();
 }

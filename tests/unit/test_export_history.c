@@ -350,7 +350,7 @@ static void test_sinks(void)
 	static const struct sink_ops ops = { .name = "never", .record = never };
 	struct record *builder = record__new();
 	struct sink sink = { .ops = &ops };
-	struct sinks sinks = { 1, { &sink } };
+	struct sinks sinks = { .cnt = 1, .list = { &sink } };
 	int result = 1;
 
 	sinks__record(&sinks, record__of_history(builder, example(), NULL, 0), 1, &result);

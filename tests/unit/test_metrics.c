@@ -273,8 +273,44 @@ static void test_negotiate(void)
 	       "not well formed: text");
 }
 
+static void test_spool(void)
+{
+	struct metrics *m = metrics__new(10);
+	struct spool_state state = {
+		.bytes = 4096,
+		.backend_cnt = 2,
+		.backends = { { .name = "one",
+				.position = { .sent_records = 7,
+					      .refused_records = 2,
+					      .retries = 3 },
+				.unsent_records = 5,
+				.oldest_ns = clock__real_ns() - 90 * NS_PER_SEC },
+			      { .name = "two" } },
+	};
+	const char *text = text_of(m, METRICS_TEXT);
+
+	lacks_str(text, "jankbpf_spool_bytes", "without a spool there are no metrics of it");
+	metrics__set_spool(m, &state);
+	text = text_of(m, METRICS_TEXT);
+	has_str(text, "\njankbpf_spool_bytes 4096\n", "its size");
+	has_str(text,
+		"# TYPE jankbpf_sent_records_total counter\n"
+		"jankbpf_sent_records_total{backend=\"one\"} 7\n"
+		"jankbpf_sent_records_total{backend=\"two\"} 0\n",
+		"what each backend has");
+	has_str(text, "jankbpf_refused_records_total{backend=\"one\"} 2\n", "and refused");
+	has_str(text, "jankbpf_send_retries_total{backend=\"one\"} 3\n", "retries");
+	has_str(text, "jankbpf_unsent_records{backend=\"one\"} 5\n", "what it has not");
+	has_str(text, "jankbpf_unsent_seconds{backend=\"one\"} 9", "the age of that");
+	has_str(text, "jankbpf_unsent_seconds{backend=\"two\"} 0\n", "0 if it has all");
+	has_str(text_of(m, METRICS_OPENMETRICS), "# TYPE jankbpf_sent_records counter\n",
+		"OpenMetrics: the family has no _total");
+	metrics__free(m);
+}
+
 int main(void)
 {
+	test_spool();
 	test_blocks();
 	test_interval();
 	test_many_open();

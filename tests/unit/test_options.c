@@ -338,8 +338,34 @@ static void test_edges(void)
 	is_int(options__parse(2, bad, &opts, NULL), -EINVAL, "no struct err");
 }
 
+static void test_backends(void)
+{
+	struct options opts;
+	struct err err;
+
+	is_int(fixture__parse("send --spool s --clickhouse-url http://a:1 --clickhouse-url "
+			      "https://b:2 --clickhouse-database d --clickhouse-user u "
+			      "--otlp-timeout 5s --timeout 1m",
+			      &opts, &err),
+	       0, "backends: %s", err.msg);
+	is_str(opts.spool, "s", "--spool");
+	is_uint(opts.sends[SEND_CLICKHOUSE].url_cnt, 2, "two shards");
+	is_str(opts.sends[SEND_CLICKHOUSE].urls[1], "https://b:2", "in order");
+	is_str(opts.sends[SEND_CLICKHOUSE].database, "d", "--clickhouse-database");
+	is_str(opts.sends[SEND_CLICKHOUSE].user, "u", "--clickhouse-user");
+	is_uint(opts.sends[SEND_OTLP].url_cnt, 0, "the other one has none");
+	is_uint(opts.sends[SEND_OTLP].timeout_ns, 5000000000ull, "--otlp-timeout");
+	is_uint(opts.send_timeout_ns, 60000000000ull, "--timeout");
+	is_uint(opts.spool_max, 256ull << 20, "the default of --spool-max");
+	options__free(&opts);
+	is_int(fixture__parse("send --spool s --otlp-url http://a", &opts, &err), 0, "one backend");
+	is_str(opts.sends[SEND_CLICKHOUSE].database, "jankbpf", "the default database");
+	options__free(&opts);
+}
+
 int main(void)
 {
+	test_backends();
 	test_good();
 	test_topic();
 	test_words();

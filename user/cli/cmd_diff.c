@@ -7,16 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "cli/diff_output.h"
 #include "cli/report_input.h"
 #include "export/diff/diff.h"
-#include "export/sink.h"
-#include "options/options_table.h"
 #include "session/event_loop.h"
-
-#define EXIT_WORSE 3 /* something is worse */
 
 struct taking {
 	struct diff *diff;
@@ -30,40 +26,17 @@ static int take(void *ctx, const Jankbpf__Record *record)
 	return diff__add(taking->diff, taking->side, record);
 }
 
-/* One end of FROM..TO; an empty one is no limit. */
-static int read_moment(const char *text, size_t len, uint64_t *ret, struct err *err)
-{
-	char *copy = strndup(text, len);
-	int res = 0;
-
-	if (!copy)
-		return err__set(err, ENOMEM, "out of memory");
-	if (len)
-		res = parse__moment(copy, "a time after @", clock__real_ns(), ret, err);
-	free(copy);
-	return res;
-}
-
 /* "PATH[@FROM..TO]". A file of that very name comes first. *ret: the path, owned by the caller. */
 static int read_operand(const char *word, struct diff_input *input, char **ret, struct err *err)
 {
-	const char *at = strrchr(word, '@'), *dots = at ? strstr(at, "..") : NULL;
+	size_t len = strlen(word);
 	int res = 0;
 
-	if (!dots || !access(word, F_OK)) {
-		*ret = strdup(word);
-		return *ret ? 0 : err__set(err, ENOMEM, "out of memory");
-	}
-	res = read_moment(at + 1, (size_t)(dots - at - 1), &input->from_ns, err);
-	if (!res)
-		res = read_moment(dots + 2, strlen(dots + 2), &input->to_ns, err);
-	if (!res && input->to_ns && input->to_ns <= input->from_ns)
-		res = err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
-				    "'%.200s': the time after .. is not later than the one before",
-				    word);
+	if (access(word, F_OK))
+		res = time_range__read(word, &len, &input->from_ns, &input->to_ns, err);
 	if (res)
 		return res;
-	*ret = strndup(word, (size_t)(at - word));
+	*ret = strndup(word, len);
 	return *ret ? 0 : err__set(err, ENOMEM, "out of memory");
 }
 
@@ -102,29 +75,6 @@ static int read_side(struct diff *diff, unsigned side, const struct options *opt
 	return 0;
 }
 
-static int print(const struct diff *diff, const struct options *opts,
-		 const struct diff_findings *findings, struct err *err)
-{
-	const char *const names[] = { opts->files[DIFF_A], opts->files[DIFF_B] };
-	struct strbuf sb = STRBUF_INIT;
-	int res;
-
-	if (opts->format == FORMAT_JSON)
-		diff__add_json(&sb, diff, findings, names);
-	else
-		diff__add_text(&sb, diff, findings, names, opts->verbosity > 0);
-	res = sb.failed ? -ENOMEM : output__write(STDOUT_FILENO, sb.data, sb.len);
-	strbuf__free(&sb);
-	if (!res || res == -EPIPE)
-		return 0;
-	return err__set(err, -res, "cannot write to stdout: %s", strerror(-res));
-}
-
-static bool any_worse(const struct diff_findings *findings)
-{
-	return findings->cnt && diff_finding__is_worse(&findings->list[0]);
-}
-
 int cmd_diff__run(const struct options *opts, struct err *err)
 {
 	struct diff_findings findings = {};
@@ -137,11 +87,8 @@ int cmd_diff__run(const struct options *opts, struct err *err)
 	if (!res && diff__compare(&diff, &findings))
 		res = err__set(err, ENOMEM, "out of memory");
 	if (!res)
-		res = print(&diff, opts, &findings, err);
-	if (!res)
-		res = any_worse(&findings) ? EXIT_WORSE : JANK_EXIT_OK;
-	else
-		res = err->exit ? err->exit : JANK_EXIT_FAILED;
+		res = diff__print(&diff, &findings, &opts->files[DIFF_A], opts, err);
+	res = diff__exit_status(res, &findings, err);
 	free(findings.list);
 	diff__free(&diff);
 	return res;

@@ -35,6 +35,26 @@ static int become_owner(const char *dir, struct err *err)
 		   : 0;
 }
 
+/* Of a run that was killed: its open batch is closed, so that it is sent, too. */
+static void close_open_batch(const char *dir)
+{
+	const struct spool_opts opts = { .dir = dir, .max_bytes = UINT64_MAX };
+	int dirfd = spool_dir__open_dir(dir);
+	char agent[SPOOL_AGENT_SZ];
+	struct spool_writer *writer;
+	struct err err = {};
+
+	if (dirfd < 0)
+		return;
+	if (!spool_dir__agent(dirfd, false, agent)) {
+		if (!spool_writer__new(&opts, &writer, &err))
+			spool_writer__free(writer);
+		else
+			log__verbose("%s", err.msg); /* a run goes on, and closes it itself */
+	}
+	close(dirfd);
+}
+
 /* Says what each backend has not. True: all have everything. */
 static bool report(const struct options *opts)
 {
@@ -68,7 +88,10 @@ int cmd_send__run(const struct options *opts, struct err *err)
 	};
 
 	signal(SIGPIPE, SIG_IGN);
-	if (become_owner(opts->spool, err) || sender__run(&sender, err))
+	if (become_owner(opts->spool, err))
+		return JANK_EXIT_FAILED;
+	close_open_batch(opts->spool);
+	if (sender__run(&sender, err))
 		return JANK_EXIT_FAILED;
 	if (report(opts))
 		return JANK_EXIT_OK;

@@ -15,6 +15,9 @@
  */
 int cmd_doctor__run(const struct options *opts);
 
+/* `jankbpf agent --status`, --pause, --resume: asks the agent that runs. */
+int cmd_agent__ask(const struct options *opts, struct err *err);
+
 /* `jankbpf loops`: lists the known kinds of loop; with a target, the loops that run there. */
 int cmd_loops__run(const struct options *opts, struct err *err);
 
@@ -29,6 +32,9 @@ int cmd_diff__run(const struct options *opts, struct err *err);
 
 /* `jankbpf report`: writes the blocks of records and journals in another tool's format. */
 int cmd_report__run(const struct options *opts, struct err *err);
+
+/* `jankbpf fleet`: what the records in ClickHouse say. diff exits with 3 if something is worse. */
+int cmd_fleet__run(const struct options *opts, struct err *err);
 
 /* `jankbpf serve`: shows the blocks of a directory of -o in a browser. */
 int cmd_serve__run(const struct options *opts, struct err *err);

@@ -30,6 +30,8 @@ static int run(const struct options *opts, struct err *err)
 	case CMD_TOP:
 		return session__run(opts, err);
 	case CMD_AGENT:
+		if (options__asks(opts))
+			return cmd_agent__ask(opts, err);
 		if (!opts->check_config)
 			return session__run(opts, err);
 		if (opts->metrics_listen && metrics_access__check(opts, err))
@@ -46,6 +48,8 @@ static int run(const struct options *opts, struct err *err)
 		return cmd_report__run(opts, err);
 	case CMD_DIFF:
 		return cmd_diff__run(opts, err);
+	case CMD_FLEET:
+		return cmd_fleet__run(opts, err);
 	case CMD_SERVE:
 		return cmd_serve__run(opts, err);
 	case CMD_SEND:

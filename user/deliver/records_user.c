@@ -4,10 +4,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "files/own_path.h"
 
 #define SERVICE_USER "jankbpf"
@@ -28,57 +31,102 @@ int records_user__find(const struct options *opts, struct user_account *ret, str
 	return -EINVAL;
 }
 
-static bool is_name(const char *name)
+/* Of those that a run makes: a regular file, or a spool. */
+static bool is_of_run(int dirfd, const char *name, const struct stat *st)
 {
-	return strcmp(name, ".") && strcmp(name, "..");
+	char agent[NAME_MAX + 8];
+
+	if (*name == '.' && !text__begins(name, ".looper-"))
+		return false;
+	if (S_ISREG(st->st_mode))
+		return st->st_nlink == 1;
+	snprintf(agent, sizeof(agent), "%s/agent", name);
+	return S_ISDIR(st->st_mode) && !faccessat(dirfd, agent, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
-/* Files of root with one name: no link can lead elsewhere. */
-static int take_files(int dirfd, const struct user_account *account, bool only_count)
+/* Calls fn for each entry until one returns false. False then, or if it cannot be read. */
+static bool each_entry(int dirfd, const struct user_account *account,
+		       bool (*fn)(int dirfd, const char *name, const struct stat *st,
+				  const struct user_account *account))
 {
-	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), cnt = 0;
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
+	bool ret = dir;
 	struct stat st;
 
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
+	if (!dir && fd >= 0)
+		close(fd);
+	while (ret && (entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			ret = !fstatat(dirfd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+			      fn(dirfd, entry->d_name, &st, account);
+	if (dir)
+		closedir(dir);
+	return ret;
+}
+
+static bool is_taken(int dirfd, const char *name, const struct stat *st,
+		     const struct user_account *account)
+{
+	(void)account;
+	return is_of_run(dirfd, name, st);
+}
+
+static bool take_file(int dirfd, const char *name, const struct stat *st,
+		      const struct user_account *account)
+{
+	return !S_ISREG(st->st_mode) || st->st_uid ||
+	       !fchownat(dirfd, name, account->uid, account->gid, AT_SYMLINK_NOFOLLOW);
+}
+
+/* A directory of the system's, such as /root, must not get another owner: so look at its content. */
+static int take(int fd, const struct user_account *account)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
 		return -errno;
+	if (st.st_uid || st.st_mode & (S_IRWXG | S_IRWXO) || !each_entry(fd, account, is_taken))
+		return 0;
+	if (!each_entry(fd, account, take_file) || fchown(fd, account->uid, account->gid))
+		return -errno;
+	return 0;
+}
+
+/* Missing ones above it are made, too. */
+static int take_parent(const struct user_account *account, const char *path, struct err *err)
+{
+	char parent[PATH_MAX];
+	char *slash;
+
+	if (snprintf(parent, sizeof(parent), "%s", path) >= (int)sizeof(parent))
+		return err__set(err, ENAMETOOLONG, "'%.60s…': the path is too long", path);
+	slash = strrchr(parent, '/');
+	while (slash && slash > parent && !slash[1]) {
+		*slash = '\0';
+		slash = strrchr(parent, '/');
 	}
-	while ((entry = readdir(dir))) {
-		cnt += is_name(entry->d_name);
-		if (!only_count && !fstatat(dirfd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
-		    S_ISREG(st.st_mode) && !st.st_uid && st.st_nlink == 1 &&
-		    fchownat(dirfd, entry->d_name, account->uid, account->gid, AT_SYMLINK_NOFOLLOW))
-			cnt = -errno;
-		if (cnt < 0)
-			break;
-	}
-	closedir(dir);
-	return cnt;
+	if (!slash || slash == parent)
+		return 0;
+	*slash = '\0';
+	return access(parent, F_OK) ? records_user__take_dir(account, parent, err) : 0;
 }
 
 int records_user__take_dir(const struct user_account *account, const char *path, struct err *err)
 {
-	struct stat st;
 	int fd, res = 0;
 
 	if (geteuid() || !account->uid)
 		return 0;
-	if (!stat(path, &st) && st.st_uid) /* whoever it belongs to is checked when it is opened */
+	if (access(path, F_OK))
+		res = take_parent(account, path, err);
+	if (res)
+		return res;
+	fd = own_path__dir(path, 0700, NULL);
+	if (fd < 0) /* whoever it belongs to is checked when it is opened as that user */
 		return 0;
-	fd = own_path__dir(path, 0700, err);
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st))
-		res = -errno;
-	/* A directory of the system's, such as /var/log, must not get another owner. */
-	if (!res && (!(st.st_mode & (S_IRWXG | S_IRWXO)) || !take_files(fd, account, true))) {
-		res = take_files(fd, account, false);
-		if (res >= 0)
-			res = fchown(fd, account->uid, account->gid) ? -errno : 0;
-	}
+	res = take(fd, account);
 	close(fd);
 	return res ? err__set(err, -res,
 			      "'%s': cannot give it to the user %s: %s; do so by chown -R", path,

@@ -197,6 +197,16 @@ int parks__leave_alone(struct parks *parks, uint32_t pid, uint64_t code_start, u
 	return park_bpf_fds__set_process(parks->maps, pid, &process->parks);
 }
 
+void parks__watch_again(struct parks *parks, uint32_t pid)
+{
+	struct process *process = find(parks, pid);
+
+	if (!process || process->parks.off_start || process->parks.off_end != UINT64_MAX)
+		return;
+	process->parks = (struct jank_parks){};
+	park_bpf_fds__drop_process(parks->maps, pid);
+}
+
 struct search {
 	struct parks *parks;
 	const char *exe;

@@ -36,6 +36,9 @@ int parks__watch_idle(struct parks *parks, uint32_t pid, bool workers);
  */
 int parks__leave_alone(struct parks *parks, uint32_t pid, uint64_t code_start, uint64_t code_end);
 
+/* Ends that, if it was for all code of the process. */
+void parks__watch_again(struct parks *parks, uint32_t pid);
+
 /*
  * Examines each thread of the process in /proc, and the stacks of those that poll now (with a time
  * limit, see apart.h). Where the catalogue knows such a wait by its callers, the probes need no

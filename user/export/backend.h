@@ -19,6 +19,9 @@ struct batch {
 	uint64_t nr;	   /* of the batch in the spool: from 1, each one more than the last */
 	Jankbpf__Record *const *records;
 	size_t record_cnt;
+	/* Place of the first of these records in the batch of the spool; not 0 after a request that was
+	 * too large is split. */
+	size_t first;
 };
 
 /* One request of a batch: a table, or a signal. */

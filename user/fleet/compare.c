@@ -64,8 +64,9 @@ static int take_loop(void *ctx, const json_t *row, struct err *err)
 	struct side *side = ctx;
 
 	return checked(diff__add_dispatches(side->diff, side->nr, row__str(row, "loop_key"),
-					    row__str(row, "process_name"), row__str(row, "loop_name"),
-					    row__u64(row, "part"), row__u64(row, "dispatches")),
+					    row__str(row, "process_name"),
+					    row__str(row, "loop_name"), row__u64(row, "part"),
+					    row__u64(row, "dispatches")),
 		       err);
 }
 
@@ -106,6 +107,8 @@ static int take_delays(void *ctx, const json_t *row, struct err *err)
 	uint64_t delays[LIST_MAX];
 	size_t cnt = read_list(row, "delays", delays);
 
+	for (size_t i = 0; i < cnt; i++)
+		delays[i] *= NS_PER_US;
 	return checked(diff__add_delays(side->diff, side->nr, row__str(row, "loop_key"),
 					row__str(row, "fault"), delays, cnt),
 		       err);
@@ -113,8 +116,9 @@ static int take_delays(void *ctx, const json_t *row, struct err *err)
 
 /* --- a side */
 
-#define SAMPLED_MAX 1000000 /* blocks of a side whose delays are read, besides those of rare faults */
-#define RARE_PART   100	    /* sampled blocks of a fault that are not too few */
+#define SAMPLED_MAX                                                                                \
+	1000000	      /* blocks of a side whose delays are read, besides those of rare faults */
+#define RARE_PART 100 /* sampled blocks of a fault that are not too few */
 
 /* Faults of which a sample of one in `every` blocks would have too few. 0 alone matches none. */
 static int list_rare(const struct side *side, uint64_t every, struct strbuf *ret)
@@ -140,7 +144,6 @@ static int ask_delays(struct fleet *fleet, const struct fleet_filter *filter, st
 	int res = checked(list_rare(side, every, &keys), err);
 	const struct fleet_value values[] = {
 		FLEET_VALUES(filter),
-		{ .name = "version", .text = filter->version },
 		{ .name = "every", .number = every },
 		{ .name = "keys", .raw = strbuf__str(&keys) },
 	};
@@ -184,31 +187,29 @@ static int read_side(struct fleet *fleet, const struct fleet_filter *filter, str
 	for (size_t i = 0; i < sizeof(questions) / sizeof(*questions) && !res; i++) {
 		const struct fleet_value values[] = {
 			FLEET_VALUES(filter),
-			{ .name = "version", .text = filter->version },
 			{ .name = "part", .raw = strbuf__str(&part) },
 		};
 
-		res = fleet__ask(fleet, questions[i].name, values,
-				 sizeof(values) / sizeof(*values), questions[i].take, side, err);
+		res = fleet__ask(fleet, questions[i].name, values, sizeof(values) / sizeof(*values),
+				 questions[i].take, side, err);
 	}
 	strbuf__free(&part);
 	return res ?: ask_delays(fleet, filter, side, err);
 }
 
 static int measure_side(struct fleet *fleet, const struct fleet_filter *filter, struct side *side,
-			struct err *err)
+			const char *const *names, struct err *err)
 {
-	const struct fleet_value values[] = { FLEET_VALUES(filter),
-					      { .name = "version", .text = filter->version } };
+	const struct fleet_value values[] = { FLEET_VALUES(filter) };
 	int res = fleet__ask(fleet, "diff_side", values, sizeof(values) / sizeof(*values),
 			     take_side, side, err);
 
 	if (!res && !side->hosts)
-		res = err__set(err, ENODATA,
-			       "%c: no dispatches of version '%.64s' in this time: give another "
-			       "version, or a time by --since; jankbpf fleet top --by version "
-			       "lists them",
-			       "AB"[side->nr], filter->version);
+		res = err__set(
+			err, ENODATA,
+			"%c: no dispatches of '%.64s' in this time: give another version, or "
+			"a time by --since; jankbpf fleet top --by version lists them",
+			side->nr == DIFF_A ? 'A' : 'B', names[side->nr]);
 	return res;
 }
 
@@ -258,15 +259,16 @@ static int name_faults(struct fleet *fleet, const struct fleet_filter sides[DIFF
 	return res;
 }
 
-int fleet__compare(struct fleet *fleet, const struct fleet_filter sides[DIFF_SIDES], bool all,
-		   struct diff *diff, struct diff_findings *findings, struct err *err)
+int fleet__compare(struct fleet *fleet, const struct fleet_filter sides[DIFF_SIDES],
+		   const char *const names[DIFF_SIDES], bool all, struct diff *diff,
+		   struct diff_findings *findings, struct err *err)
 {
 	struct side both[DIFF_SIDES] = { { diff, DIFF_A, 0, false }, { diff, DIFF_B, 0, false } };
 	bool by_time;
 	int res = 0;
 
 	for (unsigned i = 0; i < DIFF_SIDES && !res; i++)
-		res = measure_side(fleet, &sides[i], &both[i], err);
+		res = measure_side(fleet, &sides[i], &both[i], names, err);
 	by_time = both[DIFF_A].hosts < HOSTS_MIN || both[DIFF_B].hosts < HOSTS_MIN;
 	for (unsigned i = 0; i < DIFF_SIDES && !res; i++) {
 		both[i].by_time = by_time;

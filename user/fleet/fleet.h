@@ -12,12 +12,17 @@
 #include "export/diff/diff.h"
 #include "fleet/query.h"
 
-/* Which records count. Texts: "" for all. */
+/* Which records count. */
 struct fleet_filter {
 	uint64_t since_s, until_s; /* seconds since 1970 */
-	const char *unit, *process;
-	const char *version; /* of a side of a comparison */
+	char *conditions;	   /* on columns, in SQL; owned */
 };
+
+/*
+ * query.c: adds the condition that a column has this value; NULL or "": none. The column is one of
+ * ours; version_key takes a version. 0 or -ENOMEM.
+ */
+int fleet_filter__add(struct fleet_filter *filter, const char *column, const char *value);
 
 /* What top sums by, in the order of the words of --by. */
 enum fleet_by { FLEET_BY_SIGNATURE, FLEET_BY_UNIT, FLEET_BY_VERSION, FLEET_BY_HOST };
@@ -35,25 +40,27 @@ int fleet__top(struct fleet *fleet, const struct fleet_filter *filter, enum flee
 int fleet__show(struct fleet *fleet, const struct fleet_filter *filter, const char *signature,
 		unsigned limit, struct strbuf *ret, struct strbuf *ret_record, struct err *err);
 
-/* compare.c: fills both sides of diff and compares them. all: names also what is not notable. */
-int fleet__compare(struct fleet *fleet, const struct fleet_filter sides[DIFF_SIDES], bool all,
-		   struct diff *diff, struct diff_findings *findings, struct err *err);
+/* compare.c: fills both sides of diff and compares them. names: of the sides. all: names also what is not notable. */
+int fleet__compare(struct fleet *fleet, const struct fleet_filter sides[DIFF_SIDES],
+		   const char *const names[DIFF_SIDES], bool all, struct diff *diff,
+		   struct diff_findings *findings, struct err *err);
 
 /* drop.c: deletes days that ended before this time, on all shards, and says which. */
 int fleet__drop(struct fleet *fleet, const char *cluster, uint64_t before_s, struct strbuf *ret,
 		struct err *err);
 
-/* top.c: adds a local time to the minute, or "?" for 0; and text in a column of this width. */
+/* top.c: adds a local time to the minute, or "?" for 0; and text for a terminal. */
 void fleet__add_time(struct strbuf *sb, uint64_t seconds);
+void fleet__add_count(struct strbuf *sb, uint64_t cnt, const char *noun); /* "2 blocks" */
+void fleet__add_name(struct strbuf *sb, const char *text);		  /* cut at 60 columns */
 void fleet__add_cell(struct strbuf *sb, const char *text, unsigned width);
 
 /* The values of a filter, for fleet__ask. */
-#define FLEET_VALUES(filter)                                                                       \
-	{ .name = "since", .number = (filter)->since_s },                                          \
-		{ .name = "until", .number = (filter)->until_s },                                  \
-		{ .name = "unit", .text = (filter)->unit },                                        \
+#define FLEET_VALUES(filter_)                                                                      \
+	{ .name = "since", .number = (filter_)->since_s },                                         \
+		{ .name = "until", .number = (filter_)->until_s },                                 \
 	{                                                                                          \
-		.name = "process", .text = (filter)->process                                       \
+		.name = "filter", .raw = (filter_)->conditions ?: ""                               \
 	}
 
 #endif

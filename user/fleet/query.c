@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "fleet/query.h"
+#include "fleet/fleet.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -103,6 +104,29 @@ int query__add(struct strbuf *sb, const char *name, const struct fleet_value *va
 	return -EINVAL;
 }
 
+int fleet_filter__add(struct fleet_filter *filter, const char *column, const char *value)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	if (!value || !*value)
+		return 0;
+	strbuf__addf(&sb, "%s AND %s = ", filter->conditions ?: "", column);
+	if (!strcmp(column, "version_key")) {
+		strbuf__adds(&sb, "cityHash64(");
+		literal__add(&sb, value);
+		strbuf__addc(&sb, ')');
+	} else {
+		literal__add(&sb, value);
+	}
+	if (sb.failed) {
+		strbuf__free(&sb);
+		return -ENOMEM;
+	}
+	free(filter->conditions);
+	filter->conditions = sb.data;
+	return 0;
+}
+
 /* --- the answer */
 
 const char *row__str(const json_t *row, const char *name)
@@ -188,6 +212,17 @@ static int refuse(const struct http_answer *answer, const char *url, struct err 
 	return res;
 }
 
+/* The client's reason, without the whole URL. */
+static int say_away(const struct http_answer *answer, const char *url, struct err *err)
+{
+	const char *reason = strstr(answer->err.msg, "': ");
+
+	reason = reason ? reason + strlen("': ") : answer->err.msg;
+	return err__set(err, EAGAIN,
+			"'%.100s': %.*s; check --clickhouse-url, and that the server runs", url,
+			(int)strcspn(reason, ";"), reason);
+}
+
 static int take_rows(const struct strbuf *body, const char *url, fleet_row_fn *take, void *ctx,
 		     struct err *err)
 {
@@ -219,7 +254,7 @@ static int add_url(struct strbuf *sb, const struct fleet *fleet, const char *url
 		len--;
 	strbuf__add(sb, url, len);
 	strbuf__adds(sb, "/?wait_end_of_query=1&output_format_json_quote_64bit_integers=1&"
-			 "database=");
+			 "max_query_size=16777216&database=");
 	for (const char *c = fleet->database; *c; c++)
 		strbuf__addf(sb, "%%%02X", (unsigned char)*c);
 	return sb->failed ? -ENOMEM : 0;
@@ -248,7 +283,7 @@ static int ask_one(struct fleet *fleet, const char *url, size_t len, const struc
 	if (res)
 		err__set(err, ENOMEM, "out of memory");
 	else if (answer.result == HTTP_AWAY)
-		res = err__set(err, EAGAIN, "%s", answer.err.msg);
+		res = say_away(&answer, shown, err);
 	else if (answer.result != HTTP_ANSWERED)
 		res = err__set(err, EPROTO, "%s", answer.err.msg);
 	else if (answer.status != 200)
@@ -293,5 +328,7 @@ int fleet__ask(struct fleet *fleet, const char *name, const struct fleet_value *
 		}
 	}
 	strbuf__free(&question);
+	if (!res && err)
+		err->msg[0] = '\0'; /* of a server that was away */
 	return res;
 }

@@ -64,7 +64,7 @@ static void add_hosts(struct strbuf *sb, const json_t *hosts)
 {
 	for (size_t i = 0; i < json_array_size(hosts); i++) {
 		strbuf__adds(sb, i ? ", " : "");
-		text__add_clean(sb, json_string_value(json_array_get(hosts, i)) ?: "?");
+		fleet__add_name(sb, json_string_value(json_array_get(hosts, i)) ?: "?");
 	}
 }
 
@@ -74,20 +74,22 @@ static int take_place(void *ctx, const json_t *row, struct err *err)
 	struct strbuf *sb = shown->out;
 
 	strbuf__adds(sb, "    ");
-	text__add_clean(sb, row__str(row, "process"));
+	fleet__add_name(sb, row__str(row, "process"));
 	strbuf__adds(sb, " · ");
-	text__add_clean(sb, row__str(row, "loop"));
+	fleet__add_name(sb, row__str(row, "loop"));
 	if (*row__str(row, "unit")) {
 		strbuf__adds(sb, " · ");
-		text__add_clean(sb, row__str(row, "unit"));
+		fleet__add_name(sb, row__str(row, "unit"));
 	}
 	if (*row__str(row, "version")) {
 		strbuf__adds(sb, " · version ");
-		text__add_clean(sb, row__str(row, "version"));
+		fleet__add_name(sb, row__str(row, "version"));
 	}
-	strbuf__addf(sb, "\n        %llu blocks on %llu hosts, most on ",
-		     (unsigned long long)row__u64(row, "blocks"),
-		     (unsigned long long)row__u64(row, "hosts"));
+	strbuf__adds(sb, "\n        ");
+	fleet__add_count(sb, row__u64(row, "blocks"), "block");
+	strbuf__adds(sb, " on ");
+	fleet__add_count(sb, row__u64(row, "hosts"), "host");
+	strbuf__adds(sb, ", most on ");
 	add_hosts(sb, json_object_get(row, "worst_hosts"));
 	strbuf__adds(sb, "; longest ");
 	clock__add_duration(sb, row__u64(row, "max_ns"));
@@ -128,14 +130,16 @@ static int take_frames(void *ctx, const json_t *row, struct err *err)
 		return 0;
 	strbuf__adds(sb, "\n    ");
 	clock__add_duration(sb, shown->stacks[nr].ns);
-	strbuf__addf(sb, " in %llu blocks\n", (unsigned long long)shown->stacks[nr].blocks);
+	strbuf__adds(sb, " in ");
+	fleet__add_count(sb, shown->stacks[nr].blocks, "block");
+	strbuf__addc(sb, '\n');
 	for (size_t i = 0; i < cnt && i < FRAMES_SHOWN; i++) {
 		struct strbuf name = STRBUF_INIT;
 
 		function__add_short(&name, json_string_value(json_array_get(frames, i)) ?: "?",
 				    "<…>", false);
 		strbuf__adds(sb, "        ");
-		text__add_clean(sb, strbuf__str(&name));
+		fleet__add_name(sb, strbuf__str(&name));
 		strbuf__addc(sb, '\n');
 		strbuf__free(&name);
 	}
@@ -172,7 +176,7 @@ static int take_worst(void *ctx, const json_t *row, struct err *err)
 	strbuf__reset(shown->record);
 	strbuf__adds(shown->record, row__str(row, "record"));
 	strbuf__adds(shown->out, "\nIts longest block, on ");
-	text__add_clean(shown->out, row__str(row, "host"));
+	fleet__add_name(shown->out, row__str(row, "host"));
 	strbuf__adds(shown->out, ":\n\n");
 	return shown->record->failed ? no_memory(err) : 0;
 }
@@ -191,7 +195,7 @@ int fleet__show(struct fleet *fleet, const struct fleet_filter *filter, const ch
 
 	if (!res) {
 		strbuf__adds(ret, "signature ");
-		text__add_clean(ret, shown.signature);
+		fleet__add_name(ret, shown.signature);
 		strbuf__adds(ret, "\n");
 		res = fleet__ask(fleet, "places", values, cnt, take_place, &shown, err);
 	}

@@ -11,13 +11,16 @@
 #include "export/json/json.h"
 #include "fleet/fleet.h"
 
+#define NAME_COLUMNS	 60
+#define SENTENCE_COLUMNS 200
+
 static const char *const columns[] = { "signature", "unit", "version", "host" };
 
 struct top_row {
 	char *key;
 	uint64_t blocks, client_ns, max_ns;
-	uint64_t dispatches, hosts, first_s, last_s;		/* 0: not known */
-	char *process, *loop, *function, *sentence; /* of a signature; NULL: not known */
+	uint64_t dispatches, hosts, first_s, last_s; /* 0: not known */
+	char *process, *loop, *function, *sentence;  /* of a signature; NULL: not known */
 };
 
 struct denominator {
@@ -153,7 +156,8 @@ static int take_seen(void *ctx, const json_t *row, struct err *err)
 static int ask_signatures(struct fleet *fleet, const struct fleet_filter *filter, const char *keys,
 			  struct top *top, struct err *err)
 {
-	const struct fleet_value values[] = { FLEET_VALUES(filter), { .name = "keys", .raw = keys } };
+	const struct fleet_value values[] = { FLEET_VALUES(filter),
+					      { .name = "keys", .raw = keys } };
 	size_t cnt = sizeof(values) / sizeof(*values);
 	int res = fleet__ask(fleet, "dispatches", values, cnt, take_denominator, top, err);
 
@@ -200,6 +204,16 @@ void fleet__add_time(struct strbuf *sb, uint64_t seconds)
 		strbuf__addc(sb, '?');
 }
 
+void fleet__add_count(struct strbuf *sb, uint64_t cnt, const char *noun)
+{
+	strbuf__addf(sb, "%llu %s%s", (unsigned long long)cnt, noun, cnt == 1 ? "" : "s");
+}
+
+void fleet__add_name(struct strbuf *sb, const char *text)
+{
+	cells__add(sb, text, NAME_COLUMNS);
+}
+
 void fleet__add_cell(struct strbuf *sb, const char *text, unsigned width)
 {
 	unsigned used = cells__add(sb, text, width);
@@ -222,6 +236,17 @@ static bool rate_of(const struct top_row *row, double ret[3])
 	return true;
 }
 
+static void add_rates(struct strbuf *sb, const double rate[3])
+{
+	static const char *const before[] = { "", " (", " to " };
+
+	for (int i = 0; i < 3; i++) {
+		strbuf__adds(sb, before[i]);
+		strbuf__addf(sb, rate[i] < 100 ? "%.3g" : "%.0f", rate[i]);
+	}
+	strbuf__addc(sb, ')');
+}
+
 static void add_numbers(struct strbuf *sb, const struct top_row *row)
 {
 	struct strbuf cell = STRBUF_INIT;
@@ -234,7 +259,7 @@ static void add_numbers(struct strbuf *sb, const struct top_row *row)
 	fleet__add_cell(sb, strbuf__str(&cell), 10);
 	strbuf__reset(&cell);
 	if (rate_of(row, rate))
-		strbuf__addf(&cell, "%.3g (%.3g to %.3g)", rate[0], rate[1], rate[2]);
+		add_rates(&cell, rate);
 	else
 		strbuf__addc(&cell, '?');
 	fleet__add_cell(sb, strbuf__str(&cell), 24);
@@ -263,15 +288,15 @@ static void add_row(struct strbuf *sb, const struct top_row *row, enum fleet_by 
 	if (!row->process)
 		return;
 	strbuf__adds(sb, "    ");
-	text__add_clean(sb, row->process);
+	fleet__add_name(sb, row->process);
 	strbuf__adds(sb, " · ");
-	text__add_clean(sb, row->loop);
+	fleet__add_name(sb, row->loop);
 	if (*row->function) {
 		strbuf__adds(sb, " · ");
-		text__add_clean(sb, row->function);
+		fleet__add_name(sb, row->function);
 	}
 	strbuf__adds(sb, "\n    ");
-	text__add_clean(sb, row->sentence);
+	cells__add(sb, row->sentence, SENTENCE_COLUMNS);
 	strbuf__addc(sb, '\n');
 }
 

@@ -328,6 +328,8 @@ struct identity *identity__copy(const struct identity *process)
 	ret->uid = process->uid;
 	ret->ns_pid = process->ns_pid;
 	ret->names_uid = process->names_uid;
+	ret->is_off = process->is_off;
+	ret->off = process->off;
 	if (!text__copy(&ret->name, process->name) && !text__copy(&ret->exe, process->exe) &&
 	    !text__copy(&ret->cgroup, process->cgroup) &&
 	    !text__copy(&ret->container, process->container) &&

@@ -312,6 +312,8 @@ struct block {
 	uint32_t names_uid;	      /* of identity */
 	struct application app;
 	const char *reduced;   /* by the governor: a word of the schema, static; NULL: nothing */
+	bool has_record_limit; /* of an override, for its fault: records an hour */
+	unsigned record_limit;
 	uint32_t loop;	       /* JANK_LOOP_* */
 	char *network;	       /* "wifi", …: see procfs/network.h; NULL: not known */
 	char *role;	       /* type of a browser process: "renderer"; NULL: none */
@@ -500,6 +502,8 @@ struct identity {
 	/* User who could have invented the last three: cgroup__names_uid; 0: none but root. */
 	uint32_t names_uid;
 	struct application app; /* of the sink thread and the journal only */
+	bool is_off;		/* it is not watched, for this reason: */
+	enum unwatched_reason off;
 };
 
 /* A deep copy, or NULL: out of memory. */

@@ -168,6 +168,18 @@ int hists__merge(struct hists *hists, const struct hists *other)
 	return 0;
 }
 
+int hists__add_list(struct hists *hists, const struct loop_hist *list, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		int res = add(hists, &list[i]);
+
+		if (res)
+			return res;
+		hists->totals.dispatch_cnt += list[i].dispatch_cnt;
+	}
+	return 0;
+}
+
 struct hist_totals hists__totals(const struct hists *hists)
 {
 	return hists->totals;

@@ -24,6 +24,7 @@ void hists__free(struct hists *hists); /* accepts NULL */
 /* Adds a thread's counts. 0 or -ENOMEM. After 4096 entries, new processes count for pid 0. */
 int hists__add(struct hists *hists, const struct jank_rec_thread *rec);
 int hists__merge(struct hists *hists, const struct hists *other);
+int hists__add_list(struct hists *hists, const struct loop_hist *list, size_t cnt);
 
 /*
  * Calls fn with the dispatches of each process and loop kind, so possibly several times per

@@ -76,7 +76,7 @@ static int set_losses(struct block *block, const struct dispatch *dispatch)
 }
 
 /* The frame rate may come from a journal: any value. */
-static uint32_t dropped_frames(uint64_t ns, unsigned fps)
+uint32_t dropped_frames(uint64_t ns, unsigned fps)
 {
 	uint64_t frame_ns = NS_PER_SEC / (fps ? fps : 60), cnt = ns / (frame_ns ? frame_ns : 1);
 

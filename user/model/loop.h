@@ -71,6 +71,8 @@ struct judge {
  * 0: no block (within the threshold, or stopped by a debugger). Or -ENOMEM. process may be NULL:
  * unknown.
  */
+/* Frames of a display that pass in ns; fps 0: 60. */
+uint32_t dropped_frames(uint64_t ns, unsigned fps);
 int judge__dispatch(struct judge *judge, struct dispatch *dispatch, const struct identity *process,
 		    const struct machine_load *load, struct block **ret);
 

@@ -165,6 +165,13 @@ static uint64_t latest_ns(const struct unwatched *group, size_t cnt)
 	return ret;
 }
 
+static const char *why_off(enum unwatched_reason reason)
+{
+	return reason == UNWATCHED_OVERRIDE
+		       ? "an [override] of the configuration has watch = no"
+		       : "watching would exceed the budget; give cpu in [limits] more";
+}
+
 static void add_why(struct strbuf *sb, const struct unwatched *group, size_t cnt)
 {
 	const char *wait = shared_wait(group, cnt), *possessive = cnt > 1 ? "their" : "its";
@@ -210,6 +217,10 @@ static void add_why(struct strbuf *sb, const struct unwatched *group, size_t cnt
 	case UNWATCHED_BITS_32:
 		strbuf__adds(sb, "32-bit, and the probes for such programs are not attached; see "
 				 "`jankbpf doctor`");
+		break;
+	case UNWATCHED_OVERRIDE:
+	case UNWATCHED_BUDGET:
+		strbuf__adds(sb, why_off(group->reason));
 		break;
 	case UNWATCHED_TOO_MANY:
 		strbuf__addf(sb,

@@ -24,7 +24,9 @@
 	X(LOOP_OFF, "loop_off")	      /* its loop kind needs -l */                                 \
 	X(WORKERS, "workers")	      /* --workers: its threads run in an interpreter */           \
 	X(BITS_32, "32_bit")	      /* the probes for 32-bit programs are not attached */        \
-	X(TOO_MANY, "too_many")	      /* -a: more main threads than the limit */
+	X(TOO_MANY, "too_many")	      /* -a: more main threads than the limit */                   \
+	X(OVERRIDE, "override")	      /* the configuration has watch = no for it */                \
+	X(BUDGET, "budget")	      /* it would exceed the agent's budget of CPU time */
 
 #define UNWATCHED_X_REASON(NAME, word) UNWATCHED_##NAME,
 enum unwatched_reason { UNWATCHED_REASONS(UNWATCHED_X_REASON) UNWATCHED_REASON_CNT };

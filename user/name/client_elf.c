@@ -37,6 +37,16 @@ static int64_t ask_about(struct name_client *client, int fd, uint32_t op, uint64
 	return res == -ECHILD ? -EIO : res;
 }
 
+/* Lower-case hex, or none. */
+static void take_build_id(const struct name_elf *head, char *ret)
+{
+	size_t len = strnlen(head->build_id, sizeof(head->build_id));
+
+	ret[0] = '\0';
+	if (len < sizeof(head->build_id) && strspn(head->build_id, "0123456789abcdef") == len)
+		memcpy(ret, head->build_id, len + 1);
+}
+
 static int take_head(struct wire *in, struct elf *ret)
 {
 	struct name_elf head;
@@ -51,6 +61,7 @@ static int take_head(struct wire *in, struct elf *ret)
 		ret->loads[i] = seg;
 	}
 	ret->machine = (uint16_t)head.machine;
+	take_build_id(&head, ret->build_id);
 	ret->load_cnt = head.load_cnt;
 	return in->bad ? -EIO : 0;
 }

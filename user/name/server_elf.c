@@ -18,6 +18,7 @@ static void put_head(struct strbuf *sb, const struct elf *elf)
 {
 	struct name_elf head = { .machine = elf->machine };
 
+	memcpy(head.build_id, elf->build_id, sizeof(head.build_id));
 	for (size_t i = 0; i < elf->load_cnt; i++)
 		head.load_cnt += elf->loads[i].exec;
 	strbuf__add(sb, &head, sizeof(head));

@@ -11,6 +11,7 @@
 
 #include "base/strbuf.h"
 #include "files/unread.h"
+#include "symbol/elf/elf.h"
 #include "symbol/names/symbolize.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -114,6 +115,7 @@ struct name_wait {
 /* An open ELF file; its executable segments follow (struct elf_segment without its last member). */
 struct name_elf {
 	uint32_t machine, load_cnt;
+	char build_id[BUILD_ID_HEX_SZ];
 };
 
 /* --- bytes */

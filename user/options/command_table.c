@@ -31,7 +31,8 @@ const struct command_row command_rows[] = {
 	  .example_is = "ten seconds of the newest redis-server as a table" },
 	{ CMD_AGENT,
 	  "agent",
-	  { "agent [OPTIONS] [--config FILE]", "agent --check-config [--config FILE]" },
+	  { "agent [OPTIONS] [--config FILE]", "agent --check-config [--config FILE]",
+	    "agent --status|--pause|--resume" },
 	  .summary = "trace all the time, by a configuration, for a fleet of machines",
 	  .details = "Traces what its configuration selects, as a service: records of blocks and "
 		     "intervals go to a directory, counts to Prometheus. SIGHUP reads the "
@@ -126,6 +127,21 @@ const struct command_row command_rows[] = {
 		     "beyond that of the spool's owner.",
 	  .example = "jankbpf send --spool spool --clickhouse-url http://127.0.0.1:8123",
 	  .example_is = "the records in spool to a ClickHouse on this machine" },
+	{ CMD_FLEET,
+	  "fleet",
+	  { "fleet top|show SIGNATURE [OPTIONS] --clickhouse-url URL",
+	    "fleet diff [OPTIONS] --clickhouse-url URL A B",
+	    "fleet drop --older TIME --clickhouse-url URL" },
+	  .summary = "what the records of all machines say, in ClickHouse",
+	  .details = "top: the faults, units, versions or hosts whose clients waited most. show: "
+		     "where a signature occurs, its stacks, its longest block. diff: two versions "
+		     "or times, compared as by diff; the exit status is 3 if B is worse. drop: "
+		     "deletes old days.",
+	  .more = "A and B are VERSION, VERSION@FROM..TO or @FROM..TO; an empty FROM or TO is that "
+		  "of --since or --until. docs/clickhouse.md describes the tables.",
+	  .example = "jankbpf fleet top --since 7h --clickhouse-url http://127.0.0.1:8123",
+	  .example_is = "the worst faults of seven hours",
+	  .operand = OPERAND_FILES },
 	{ CMD_DOCTOR,
 	  "doctor",
 	  { "doctor [OPTIONS]" },

@@ -22,6 +22,7 @@
 #include "base/text.h"
 #include "files/file.h"
 #include "files/own_path.h"
+#include "options/config_override.h"
 
 #define FILE_MAX   (256 << 10)
 #define LINE_MAX_  4096
@@ -38,6 +39,7 @@ struct reading {
 	unsigned line;
 	unsigned lines[OPTION_ROWS_MAX]; /* where each option stands; 0: nowhere */
 	unsigned error_cnt;
+	struct override *override; /* the section under way; NULL: another one */
 };
 
 static void look_at_section(struct reading *r, char *line);
@@ -148,10 +150,28 @@ static void refuse_section(struct reading *r, const char *name)
 	strbuf__free(&sb);
 }
 
+static void end_override(struct reading *r)
+{
+	struct err err = {};
+
+	if (r->override && config_override__end(r->override, &err))
+		fault(r, "%s", err.msg);
+	r->override = NULL;
+}
+
+static void begin_override(struct reading *r, const char *name)
+{
+	struct err err = {};
+
+	if (config_override__begin(r->ret, name, r->line, &r->override, &err))
+		fault(r, "%s", err.msg);
+}
+
 /* Also a section without keys, of which libinih says nothing. */
 static void look_at_section(struct reading *r, char *line)
 {
 	char *end = strchr(line, ']');
+	const char *name;
 
 	if (!end) {
 		fault(r, "a [SECTION] without its ]");
@@ -159,13 +179,16 @@ static void look_at_section(struct reading *r, char *line)
 		return;
 	}
 	*end = '\0';
-	if (!is_section(line + 1))
+	end_override(r);
+	name = config_override__name(line + 1);
+	if (name)
+		begin_override(r, name);
+	else if (!is_section(line + 1))
 		refuse_section(r, line + 1);
 	*end = ']';
 }
 
-/* Underscores may stand for hyphens. */
-static bool is_key(const char *key, const char *word)
+bool config__is_key(const char *key, const char *word)
 {
 	for (; *key && (*key == *word || (*key == '-' && *word == '_')); key++)
 		word++;
@@ -176,7 +199,7 @@ static const struct config_key *find_key(const char *section, const char *word)
 {
 	for (size_t i = 0; i < config_key_cnt; i++)
 		if ((!section || !strcmp(config_keys[i].section, section)) &&
-		    is_key(config_keys[i].key, word))
+		    config__is_key(config_keys[i].key, word))
 			return &config_keys[i];
 	return NULL;
 }
@@ -224,8 +247,7 @@ static char *keep_text(struct reading *r)
 	return text;
 }
 
-/* 1: on. 0: off. -EINVAL: neither. */
-static int read_switch(const char *text)
+int config__read_switch(const char *text)
 {
 	static const char *const words[] = { "no", "yes", "false", "true", "off", "on", "0", "1" };
 
@@ -253,7 +275,7 @@ static void set_value(struct reading *r, const struct option_row *row, const cha
 	bool overridden = is_overridden(r, row);
 	struct options *opts = overridden ? r->opts->scratch : r->ret;
 	struct err err = {};
-	int on = row->arg ? 1 : read_switch(text);
+	int on = row->arg ? 1 : config__read_switch(text);
 	int res = on < 0 ? on : 0;
 
 	if (res)
@@ -287,6 +309,17 @@ static void take_key(struct reading *r, const struct config_key *key)
 		set_value(r, row, text);
 }
 
+static void take_override(struct reading *r, const char *word)
+{
+	char *value = keep_text(r);
+	struct err err = {};
+
+	if (!value)
+		fault(r, "out of memory");
+	else if (config_override__take(r->ret, r->override, word, value, &err))
+		fault(r, "%s", err.msg + (strncmp(err.msg, "--", 2) ? 0 : 2));
+}
+
 /* inih's handler: 1 is success. */
 static int take_line(void *user, const char *section, const char *name, const char *value)
 {
@@ -298,8 +331,10 @@ static int take_line(void *user, const char *section, const char *name, const ch
 		fault(r, "%.*s: a key before the first [SECTION]", WORD_MAX_, name);
 		return 1;
 	}
-	if (!is_section(section))
-		return 1; /* it is reported */
+	if (r->override)
+		take_override(r, name);
+	if (r->override || !is_section(section))
+		return 1; /* what is wrong is reported */
 	key = find_key(section, name);
 	if (key)
 		take_key(r, key);
@@ -357,6 +392,7 @@ static void parse(struct reading *r, const char *text, size_t size)
 	r->at = text + (has_mark ? 3 : 0);
 	r->end = text + size;
 	ini_parse_stream(read_line, r, take_line, r);
+	end_override(r);
 	if (r->text.failed)
 		fault(r, "out of memory");
 	strbuf__free(&r->text);

@@ -19,6 +19,9 @@ struct config_key {
 extern const struct config_key config_keys[];
 extern const size_t config_key_cnt;
 
+/* Is it that key? Underscores may stand for hyphens. */
+bool config__is_key(const char *key, const char *word);
+
 /* The option's row, of those that agent takes. */
 const struct option_row *config_key__row(const struct config_key *key);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "options/override.h"
 
 #define SAME(section, name, live)                                                                  \
 	{                                                                                          \
@@ -48,6 +49,8 @@ const struct config_key config_keys[] = {
 	SAME("limits", "records-per-signature", true),
 	SAME("limits", "records-per-second", true),
 	SAME("limits", "max-signatures", false),
+	SAME("limits", "cpu", true),
+	SAME("limits", "cpu-recover", true),
 	SAME("limits", "keep", false),
 	SAME("limits", "max-size", false),
 	SAME("store", "output", false),
@@ -74,6 +77,7 @@ const struct config_key config_keys[] = {
 	{ "metrics", "key-file", "metrics-key-file", false },
 	{ "metrics", "user", "metrics-user", false },
 	{ "metrics", "password-file", "metrics-password-file", false },
+	SAME("agent", "control", false),
 	SAME("notify", "on-block", false),
 	SAME("notify", "on-hang", false),
 	SAME("notify", "on-new", false),
@@ -130,6 +134,7 @@ static void print_key(const struct config_key *key, const char *values)
 
 void config__print(const struct options *opts)
 {
+	struct strbuf overrides = STRBUF_INIT;
 	const char *section = "";
 
 	for (size_t i = 0; i < config_key_cnt; i++) {
@@ -143,4 +148,7 @@ void config__print(const struct options *opts)
 		section = key->section;
 		print_key(key, values);
 	}
+	override__print(opts, &overrides);
+	fputs(strbuf__str(&overrides), stdout);
+	strbuf__free(&overrides);
 }

@@ -170,7 +170,8 @@ static int add_word(struct parse *p, const char *word)
 		return 0;
 	}
 	if (p->opts->command == CMD_SYMBOLIZE || p->opts->command == CMD_REPORT ||
-	    p->opts->command == CMD_DIFF || p->opts->command == CMD_SERVE) {
+	    p->opts->command == CMD_DIFF || p->opts->command == CMD_SERVE ||
+	    p->opts->command == CMD_FLEET) {
 		p->code = options__add_file(p->opts, word, p->err);
 		return p->code;
 	}
@@ -425,6 +426,10 @@ void options__free(struct options *opts)
 		free(opts->sends[i].urls);
 		opts->sends[i] = (struct backend_options){};
 	}
+	while (opts->override_cnt)
+		strbuf__free(&opts->overrides[--opts->override_cnt].text);
+	free(opts->overrides);
+	opts->overrides = NULL;
 	while (opts->text_cnt)
 		free(opts->texts[--opts->text_cnt]);
 	free(opts->texts);

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "options/filter.h"
+#include "options/override.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,6 +30,7 @@ enum command {
 	CMD_DIFF,
 	CMD_SERVE,
 	CMD_SEND,
+	CMD_FLEET,
 	CMD_COMPLETION,
 	CMD_SCHEMA,
 	CMD_HELP,
@@ -120,11 +122,14 @@ struct options {
 	const char **files; /* of symbolize, report and serve */
 	size_t file_cnt;
 	uint64_t since_ns; /* --since, as CLOCK_REALTIME; 0: not given */
+	uint64_t until_ns; /* --until, likewise */
 	struct sink *sink; /* replay: gets the records, in place of stdout; borrowed. NULL: none */
 	const char **disabled; /* --disable-feature NAME, for tests (repeatable) */
 	size_t disabled_cnt;
 	const char *config;			       /* of agent: the configuration; with it: */
 	bool check_config;			       /* only print what would run */
+	const char *control;			       /* the control socket; NULL: none */
+	bool ask_status, ask_pause, ask_resume;	       /* talk to the agent that runs */
 	unsigned records_per_signature, records_per_s; /* 0: no limit */
 	unsigned max_signatures;		       /* in the metrics */
 	const char *metrics_listen;		       /* ADDRESS:PORT; NULL: no HTTP server */
@@ -138,6 +143,14 @@ struct options {
 	const char *records_user; /* of the processes that write and send; NULL: not given */
 	struct backend_options sends[SEND_CNT];
 	uint64_t send_timeout_ns; /* of the command send; 0: none */
+	/* Of fleet; NULL: not given. */
+	const char *fleet_unit, *fleet_process, *fleet_cluster;
+	unsigned fleet_by;	 /* enum fleet_by */
+	uint64_t older_ns;	 /* 0: not given */
+	unsigned cpu_ppm;	 /* the budget: millionths of a core; 0: none */
+	uint64_t cpu_recover_ns; /* time with room before the governor gives something back */
+	struct override *overrides;
+	size_t override_cnt;
 	/* By row of the table: each argument that was given, with a newline; NULL: none. Owned. */
 	char *values[OPTION_ROWS_MAX];
 	char **texts; /* owned: words that came from the configuration */
@@ -153,6 +166,13 @@ struct options {
 static inline bool options__traces(const struct options *opts)
 {
 	return opts->command == CMD_TRACE || opts->command == CMD_TOP || opts->command == CMD_AGENT;
+}
+
+/* True for a question to the agent that runs. */
+static inline bool options__asks(const struct options *opts)
+{
+	return opts->command == CMD_AGENT &&
+	       (opts->ask_status || opts->ask_pause || opts->ask_resume);
 }
 
 /* True for `jankbpf top` on a terminal. */

@@ -51,7 +51,7 @@ static int check_backend(struct parse *p, const char *word, const struct backend
 	if (!b->cert_file != !b->key_file)
 		return parse__refuse(p, "--%s-cert-file and --%s-key-file go together: give both",
 				     word, word);
-	if (b->url_cnt && !p->opts->spool)
+	if (b->url_cnt && !p->opts->spool && p->opts->command != CMD_FLEET)
 		return parse__refuse(p,
 				     "--%s-url sends the records of a spool: give its directory "
 				     "by --spool DIR",
@@ -112,6 +112,8 @@ int parse__check_backends(struct parse *p)
 		if (!backend->database)
 			backend->database = "jankbpf";
 	}
+	if (p->opts->command == CMD_FLEET && !any)
+		return parse__refuse(p, "fleet asks ClickHouse: give --clickhouse-url");
 	if (p->opts->command != CMD_SEND)
 		return 0;
 	if (!p->opts->spool)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks of a whole command line: options that exclude, need or imply each other; the refusal. */
 #include <errno.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/strbuf.h"
@@ -122,6 +123,43 @@ static int check_agent(struct parse *p)
 	return parse__check_metrics(p);
 }
 
+/* A hang is never shorter than a block. */
+static int check_overrides(struct parse *p)
+{
+	struct options *opts = p->opts;
+
+	for (size_t i = 0; i < opts->override_cnt; i++) {
+		struct override *override = &opts->overrides[i];
+		uint64_t ns = override->has_threshold ? override->threshold_ns : opts->threshold_ns;
+
+		if (override->has_hang && override->hang_ns && override->hang_ns < ns)
+			return parse__refuse(
+				p,
+				"[override %s] in line %u of the configuration: hang is "
+				"shorter than the threshold; give a longer one, or 0 "
+				"for none",
+				override->name, override->line);
+		if (override->has_hang || !opts->hang_ns || opts->hang_ns >= ns)
+			continue;
+		override->has_hang = true;
+		override->hang_ns = ns;
+	}
+	return 0;
+}
+
+static int check_question(struct parse *p)
+{
+	const struct options *opts = p->opts;
+
+	if (opts->ask_status + opts->ask_pause + opts->ask_resume > 1)
+		return parse__refuse(p, "--status, --pause and --resume do not go together: give "
+					"one of them");
+	if (!opts->control)
+		return parse__refuse(p, "the configuration has control = off: no agent can be "
+					"asked");
+	return 0;
+}
+
 static int check_trace(struct parse *p)
 {
 	struct options *opts = p->opts;
@@ -168,11 +206,40 @@ static int check_trace(struct parse *p)
 	opts->follow |= opts->argv && !opts->no_follow && opts->backend != BACKEND_UPROBE;
 	if (!is_given(p, &opts->hang_ns) && opts->hang_ns < opts->threshold_ns)
 		opts->hang_ns = opts->threshold_ns;
+	if (check_overrides(p))
+		return p->code;
 	if (opts->hang_ns && opts->hang_ns < opts->threshold_ns)
 		return parse__refuse(
 			p, "--hang is shorter than --threshold: give a longer one, or 0 for "
 			   "none");
 	return 0;
+}
+
+/* The words after fleet. */
+static int check_fleet(struct parse *p)
+{
+	static const struct {
+		const char *word;
+		size_t cnt; /* of words, with this one */
+		const char *usage;
+	} words[] = { { "top", 1, "top takes no word" },
+		      { "show", 2, "show needs one SIGNATURE" },
+		      { "diff", 3, "diff needs two: VERSION, VERSION@FROM..TO or @FROM..TO" },
+		      { "drop", 1, "drop takes no word" } };
+	const struct options *opts = p->opts;
+
+	for (size_t i = 0; opts->file_cnt && i < sizeof(words) / sizeof(*words); i++) {
+		if (strcmp(opts->files[0], words[i].word))
+			continue;
+		if (opts->file_cnt != words[i].cnt)
+			return parse__refuse(p, "fleet %s", words[i].usage);
+		if (!strcmp(opts->files[0], "drop") && !opts->older_ns)
+			return parse__refuse(p, "fleet drop needs --older TIME");
+		if (opts->until_ns && opts->until_ns <= opts->since_ns)
+			return parse__refuse(p, "--until is not later than --since");
+		return 0;
+	}
+	return parse__refuse(p, "fleet needs one of top, show, diff and drop");
 }
 
 int parse__check(struct parse *p)
@@ -187,6 +254,8 @@ int parse__check(struct parse *p)
 		return parse__refuse(
 			p, "--redact-key is the key of --redact: say what to hash, such as "
 			   "--redact paths,peers,messages");
+	if (options__asks(p->opts))
+		return check_question(p);
 	code = parse__check_backends(p);
 	if (code)
 		return code;
@@ -206,6 +275,8 @@ int parse__check(struct parse *p)
 		return parse__refuse(p, "completion needs the name of a shell: bash, zsh or fish");
 	if (p->opts->command == CMD_SERVE && p->opts->file_cnt != 1)
 		return parse__refuse(p, "serve needs one DIR, that of -o");
+	if (p->opts->command == CMD_FLEET)
+		return check_fleet(p);
 	if (p->opts->command == CMD_SYMBOLIZE && !p->opts->file_cnt)
 		return parse__refuse(
 			p, "symbolize needs the FILE that --json or -o wrote, or - for stdin");

@@ -519,6 +519,48 @@ int option__set_urls(struct options *opts, const struct option_row *row, const c
 	return 0;
 }
 
+/* "1%", "0.5 %" or off, as millionths. */
+int option__set_percent(struct options *opts, const struct option_row *row, const char *arg,
+			struct err *err)
+{
+	char *end;
+	double value = strtod(arg, &end);
+	struct strbuf shown = STRBUF_INIT;
+	bool off = !strcmp(arg, "off");
+
+	end += strspn(end, " ");
+	if (off || (end != arg && *end == '%' && !end[1] && value * 1e4 >= (double)row->min &&
+		    value * 1e4 <= (double)row->max)) {
+		*(unsigned *)field(opts, row) = off ? 0 : (unsigned)(value * 1e4 + 0.5);
+		return 0;
+	}
+	text__add_clean(&shown, arg);
+	err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
+		      "--%s '%.60s': give a share of one core from %g%% to %g%%, as in 1%%, or off",
+		      row->name, strbuf__str(&shown), (double)row->min / 1e4,
+		      (double)row->max / 1e4);
+	strbuf__free(&shown);
+	return -EINVAL;
+}
+
+/* An absolute path, or off: the agent runs in any directory. */
+int option__set_path(struct options *opts, const struct option_row *row, const char *arg,
+		     struct err *err)
+{
+	struct strbuf shown = STRBUF_INIT;
+	bool off = !strcmp(arg, "off");
+
+	if (off || *arg == '/') {
+		*(const char **)field(opts, row) = off ? NULL : arg;
+		return 0;
+	}
+	text__add_clean(&shown, arg);
+	err__set_exit(err, JANK_EXIT_USAGE, EINVAL, "--%s '%.60s': give a path from /, or off",
+		      row->name, strbuf__str(&shown));
+	strbuf__free(&shown);
+	return -EINVAL;
+}
+
 bool option__is_repeatable(const struct option_row *row)
 {
 	option_set_fn *const adding[] = {
@@ -537,7 +579,10 @@ bool option__is_repeatable(const struct option_row *row)
 int option__set_since(struct options *opts, const struct option_row *row, const char *arg,
 		      struct err *err)
 {
-	return parse__moment(arg, "--since", clock__real_ns(), field(opts, row), err);
+	char word[32];
+
+	snprintf(word, sizeof(word), "--%s", row->name);
+	return parse__moment(arg, word, clock__real_ns(), field(opts, row), err);
 }
 
 int options__add_file(struct options *opts, const char *word, struct err *err)

@@ -27,6 +27,7 @@
 #define SERVE	  (1u << CMD_SERVE)
 #define SEND	  (1u << CMD_SEND)
 #define SENDS	  (TRACE | AGENT | SEND)
+#define FLEET	  (1u << CMD_FLEET)
 #define RECORDS	  (TRACE | REPLAY | SYMBOLIZE)
 #define ALWAYS	  (~0u)
 #define PID_MAX	  (1 << 22) /* the kernel's own limit */
@@ -64,6 +65,12 @@ enum {
 	KEY_LOOP_FILE,
 	KEY_DEBUG_DIR,
 	KEY_SINCE,
+	KEY_UNTIL,
+	KEY_FLEET_UNIT,
+	KEY_FLEET_PROCESS,
+	KEY_BY,
+	KEY_OLDER,
+	KEY_CLUSTER,
 	KEY_FPS,
 	KEY_CONCERN,
 	KEY_IGNORE,
@@ -115,6 +122,12 @@ enum {
 	KEY_CLICKHOUSE,
 	KEY_OTLP = KEY_CLICKHOUSE + KEYS_SEND,
 	KEY_END_SEND = KEY_OTLP + KEYS_SEND,
+	KEY_STATUS,
+	KEY_PAUSE,
+	KEY_RESUME,
+	KEY_CONTROL,
+	KEY_CPU,
+	KEY_CPU_RECOVER,
 	KEY_DISABLE_FEATURE,
 };
 
@@ -135,16 +148,23 @@ const struct section_info option_sections[SECTION_CNT] = {
 	[SECTION_SEND] = { "Where records are sent",
 			   "jankbpf send --spool spool --otlp-url http://127.0.0.1:4318",
 			   "what a run with --spool spool has left" },
+	[SECTION_FLEET] = { "What the fleet says",
+			    "jankbpf fleet top --by version --clickhouse-url http://ch1:8123",
+			    "how long clients waited, and how often, by version" },
 	[SECTION_OTHER] = { "Others", "jankbpf --schema > schema.json",
 			    "what a record looks like" },
 	[SECTION_TEST] = { "For tests", "jankbpf --disable-feature hw_cycles -p 1234",
 			   "as on a machine without hardware counters" },
 };
 
+/* Commands that have the options of a backend. */
+#define SENDS_SEND_CLICKHOUSE (SENDS | FLEET)
+#define SENDS_SEND_OTLP	      SENDS
+
 #define SEND_TEXT(KEY, name, arg_, i, member, help_, more_)                                        \
 	{                                                                                          \
-		SECTION_SEND, KEY, name, arg_, NULL, SENDS, option__set_text, AT(sends[i].member), \
-			.help = help_, .more = more_                                               \
+		SECTION_SEND, KEY, name, arg_, NULL, SENDS_##i, option__set_text,                  \
+			AT(sends[i].member), .help = help_, .more = more_                          \
 	}
 
 /* The options that every backend has. */
@@ -154,7 +174,7 @@ const struct section_info option_sections[SECTION_CNT] = {
 	  word "-url",                                                                             \
 	  "URL",                                                                                   \
 	  NULL,                                                                                    \
-	  SENDS,                                                                                   \
+	  SENDS_##i,                                                                               \
 	  option__set_urls,                                                                        \
 	  AT(sends[i]),                                                                            \
 	  .help = "send the records of the spool there (repeatable: shards)",                      \
@@ -168,7 +188,7 @@ const struct section_info option_sections[SECTION_CNT] = {
 		SEND_TEXT((FIRST) + KEY_PROXY, word "-proxy", "URL", i, proxy,                     \
 			  "reach it by this proxy, not by that of the environment", NULL),         \
 	{                                                                                          \
-		SECTION_SEND, (FIRST) + KEY_TIMEOUT, word "-timeout", "TIME", "30s", SENDS,        \
+		SECTION_SEND, (FIRST) + KEY_TIMEOUT, word "-timeout", "TIME", "30s", SENDS_##i,    \
 			option__set_long_time, AT(sends[i].timeout_ns),                            \
 			.min = 100 * NS_PER_MS, .max = HOUR_NS, .help = "of a request"             \
 	}
@@ -320,14 +340,15 @@ const struct option_row option_rows[] = {
 		  "in the directory of -o, for BlockCanary's own reader, which deletes those older "
 		  "than 48 h. The others are for flame graphs, pprof, Perfetto and speedscope "
 		  "(docs/report.md)." },
-	{ SECTION_OUTPUT, KEY_JSON, "json", NULL, NULL, TRACE | REPLAY | LOOPS | DOCTOR | DIFF,
-	  option__set_json, .help = "JSON on stdout; of records the same as --format json",
-	  .more = "loops, doctor and diff print one object (docs/contract.md)." },
+	{ SECTION_OUTPUT, KEY_JSON, "json", NULL, NULL,
+	  TRACE | REPLAY | LOOPS | DOCTOR | DIFF | FLEET | AGENT, option__set_json,
+	  .help = "JSON on stdout; of records the same as --format json",
+	  .more = "loops, doctor, diff and fleet print one object (docs/contract.md)." },
 	{ SECTION_OUTPUT, KEY_EACH, "each", NULL, NULL, TRACE | REPLAY, option__set_flag, AT(each),
 	  .help = "text: every block in full, not only the first of its fault",
 	  .more = "Blocks of one fault have the same signature. Without it, the second and later "
 		  "ones are a line each: time, delay, how many so far, signature, cause." },
-	{ SECTION_OUTPUT, KEY_STACKS, "stacks", "N", "2", TRACE | REPLAY | REPORT,
+	{ SECTION_OUTPUT, KEY_STACKS, "stacks", "N", "2", TRACE | REPLAY | REPORT | FLEET,
 	  option__set_unsigned, AT(stacks), .min = 0, .max = 1000,
 	  .help = "text: stacks of a block, the longest first",
 	  .more = "With the default a block has at most 25 lines; -v shows all stacks." },
@@ -341,9 +362,10 @@ const struct option_row option_rows[] = {
 	  TRACE | REPLAY | REPORT, option__set_word, AT(sort),
 	  .help = "order of the faults in the summary and in md",
 	  .more = "total: the sum of their delays. last: the newest block first." },
-	{ SECTION_OUTPUT, KEY_TOP, "top", "N", "10", SHOWS | REPLAY | REPORT, option__set_unsigned,
-	  AT(top), .min = 0, .max = 1000, .help = "text, md: faults that are shown; 0 = all" },
-	{ SECTION_OUTPUT, KEY_COLOR, "color", "auto|always|never", "auto", SHOWS | REPLAY,
+	{ SECTION_OUTPUT, KEY_TOP, "top", "N", "10", SHOWS | REPLAY | REPORT | FLEET,
+	  option__set_unsigned, AT(top), .min = 0, .max = 1000,
+	  .help = "text, md, fleet: faults that are shown; 0 = all" },
+	{ SECTION_OUTPUT, KEY_COLOR, "color", "auto|always|never", "auto", SHOWS | REPLAY | FLEET,
 	  option__set_word, AT(color), .help = "colours of the text",
 	  .more = "auto: on a terminal, unless NO_COLOR is set." },
 	{ SECTION_OUTPUT, KEY_INTERVAL, "interval", "TIME", NULL, TRACES, option__set_long_time,
@@ -402,6 +424,17 @@ const struct option_row option_rows[] = {
 		  "to root or to the user, and be writable by nobody else." },
 	{ SECTION_AGENT, KEY_CHECK_CONFIG, "check-config", NULL, NULL, AGENT, option__set_flag,
 	  AT(check_config), .help = "print what would run, or all errors; needs no privilege" },
+	{ SECTION_AGENT, KEY_STATUS, "status", NULL, NULL, AGENT, option__set_flag, AT(ask_status),
+	  .help = "print the state of the agent that runs; with --json as JSON" },
+	{ SECTION_AGENT, KEY_PAUSE, "pause", NULL, NULL, AGENT, option__set_flag, AT(ask_pause),
+	  .help = "the agent that runs records nothing, until --resume",
+	  .more = "Its probes stay attached. Intervals and the summary say how long it was "
+		  "paused, and count no dispatch that ended in that time." },
+	{ SECTION_AGENT, KEY_RESUME, "resume", NULL, NULL, AGENT, option__set_flag, AT(ask_resume),
+	  .help = "it records again" },
+	{ SECTION_AGENT, KEY_CONTROL, "control", "PATH", "/run/jankbpf/control", AGENT,
+	  option__set_path, AT(control), .help = "of --status, --pause, --resume; or off",
+	  .more = "A Unix socket that only root and the agent's own user can use." },
 	{ SECTION_AGENT, KEY_RECORDS_PER_SIGNATURE, "records-per-signature", "N", "5", AGENT,
 	  option__set_unsigned, AT(records_per_signature), .min = 1, .max = 1000000, .zero = true,
 	  .help = "records of each fault an hour; 0 = no limit",
@@ -415,6 +448,15 @@ const struct option_row option_rows[] = {
 	  option__set_unsigned, AT(max_signatures), .min = 1, .max = 10000,
 	  .help = "faults with a counter of their own in the metrics",
 	  .more = "The others are counted together, with the signature \"other\"." },
+	{ SECTION_AGENT, KEY_CPU, "cpu", "PERCENT", "off", AGENT, option__set_percent, AT(cpu_ppm),
+	  .min = 100, .max = 1000000, .help = "own CPU time, of one core, with that of the probes",
+	  .more = "Such as 1%. Over it, judged over 10 s, a governor takes away marks, copies of "
+		  "stacks, samples, loops of pools, and whole processes, the busiest first, until "
+		  "it is kept; then nothing is watched. Each step is in the records. off: no budget." },
+	{ SECTION_AGENT, KEY_CPU_RECOVER, "cpu-recover", "TIME", "30s", AGENT,
+	  option__set_long_time, AT(cpu_recover_ns), .min = NS_PER_SEC, .max = HOUR_NS,
+	  .help = "give a step back after so long below 60 % of it",
+	  .more = "Twice as long each time that this was too early, up to an hour." },
 	{ SECTION_AGENT, KEY_METRICS_LISTEN, "metrics-listen", "ADDRESS", LISTEN_DEFAULT, AGENT,
 	  option__set_listen, AT(metrics_listen), .help = "serve /metrics here; off: do not",
 	  .more = "127.0.0.1:PORT, [::1]:PORT or another address of this machine. Whoever can "
@@ -473,6 +515,19 @@ const struct option_row option_rows[] = {
 		  "--clickhouse-url."),
 	SEND_TEXT(KEY_OTLP + KEY_TOKEN_FILE, "otlp-token-file", "FILE", SEND_OTLP, token_file,
 		  "a bearer token: the first line of FILE", "It is read again for each request."),
+	{ SECTION_FLEET, KEY_UNTIL, "until", "TIME", NULL, FLEET, option__set_since, AT(until_ns),
+	  .help = "only blocks that began before this time; now by default" },
+	{ SECTION_FLEET, KEY_FLEET_UNIT, "unit", "NAME", NULL, FLEET, option__set_text,
+	  AT(fleet_unit), .help = "only this systemd unit" },
+	{ SECTION_FLEET, KEY_FLEET_PROCESS, "process", "NAME", NULL, FLEET, option__set_text,
+	  AT(fleet_process), .help = "only processes of this name" },
+	{ SECTION_FLEET, KEY_BY, "by", "signature|unit|version|host", "signature", FLEET,
+	  option__set_word, AT(fleet_by), .help = "top: what a row is" },
+	{ SECTION_FLEET, KEY_OLDER, "older", "TIME", NULL, FLEET, option__set_long_time,
+	  AT(older_ns), .min = HOUR_NS, .max = 50 * YEAR_NS,
+	  .help = "drop: days that ended so long ago, such as 2160h" },
+	{ SECTION_FLEET, KEY_CLUSTER, "cluster", "NAME", "jankbpf", FLEET, option__set_text,
+	  AT(fleet_cluster), .help = "drop: the cluster in the servers' remote_servers" },
 	{ SECTION_OTHER, KEY_DEBUG_DIR, "debug-dir", "DIR", NULL, SYMBOLIZE | REPLAY,
 	  option__set_debug_dir, AT(debug_dirs),
 	  .help = "symbolize, replay: programs or debug files are below DIR (repeatable)",
@@ -480,10 +535,10 @@ const struct option_row option_rows[] = {
 		  "program, "
 		  "library or debug file below DIR, also in APKs. /usr/lib/debug is looked at "
 		  "last." },
-	{ SECTION_OTHER, KEY_SINCE, "since", "TIME", NULL, REPORT, option__set_since, AT(since_ns),
-	  .help = "report: only blocks that began at this time or later",
+	{ SECTION_OTHER, KEY_SINCE, "since", "TIME", NULL, REPORT | FLEET, option__set_since,
+	  AT(since_ns), .help = "report, fleet: only blocks that began at this time or later",
 	  .more = "RFC 3339, a local time as in '2026-05-04 10:20:30', or 10m or 2h for so long "
-		  "ago." },
+		  "ago. fleet: 24h by default." },
 	{ SECTION_OTHER, KEY_LISTEN, "listen", "ADDRESS", "127.0.0.1:7390", SERVE, option__set_text,
 	  AT(listen), .help = "serve: a loopback address, or unix:PATH",
 	  .more = "127.0.0.1:PORT, [::1]:PORT (port 0: a free one) or unix:PATH." },

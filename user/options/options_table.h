@@ -17,6 +17,7 @@ enum section {
 	SECTION_OUTPUT,
 	SECTION_AGENT,
 	SECTION_SEND,
+	SECTION_FLEET,
 	SECTION_OTHER,
 	SECTION_TEST,
 	SECTION_CNT,
@@ -61,7 +62,8 @@ option_set_fn option__set_all, option__set_comm, option__set_uid, option__set_cg
 option_set_fn option__set_main_thread, option__set_loops;
 option_set_fn option__set_disabled, option__set_loop_file, option__set_debug_dir,
 	option__set_verbosity, option__set_command, option__set_since, option__set_concern,
-	option__set_ignore, option__set_listen, option__set_urls, option__set_metrics_user;
+	option__set_ignore, option__set_listen, option__set_urls, option__set_path,
+	option__set_percent, option__set_metrics_user;
 
 #define OPTION_IS_SHORT(row) ((row)->key < 256)
 

@@ -339,6 +339,21 @@ void loader__set_threshold(struct loader *loader, uint64_t ns)
 	__atomic_store_n(&loader->skel->bss->jank_threshold_ns, ns, __ATOMIC_RELAXED);
 }
 
+void loader__set_limit(struct loader *loader, uint32_t pid, uint64_t ns)
+{
+	bpf_map_update_elem(bpf_map__fd(loader->skel->maps.jank_limits), &pid, &ns, BPF_ANY);
+}
+
+void loader__drop_limit(struct loader *loader, uint32_t pid)
+{
+	bpf_map_delete_elem(bpf_map__fd(loader->skel->maps.jank_limits), &pid);
+}
+
+void loader__reduce(struct loader *loader, uint32_t what)
+{
+	__atomic_store_n(&loader->skel->bss->jank_reduced, what, __ATOMIC_RELAXED);
+}
+
 bool loader__meets_threads(const struct loader *loader)
 {
 	return loader->iter_link;

@@ -24,7 +24,8 @@ struct loader_opts {
 	const struct features *features;
 	const char *btf_path; /* the kernel's types; NULL: its own (btf_source__path) */
 	uint64_t threshold_ns, hang_ns;
-	pid_t name_pid; /* jankbpf-name, which switches often: it is no other thread */
+	uint64_t evidence_ns; /* the least threshold of any process: stacks are taken for it */
+	pid_t name_pid;	      /* jankbpf-name, which switches often: it is no other thread */
 	pid_t only_pid; /* the one process to trace, or 0: those passed to loader__add_process;
 			   in a pid namespace the latter */
 	const struct filter *filter;	   /* NULL: none */
@@ -59,6 +60,24 @@ int loader__attach(struct loader *loader, struct err *err);
  * the one of the start.
  */
 void loader__set_threshold(struct loader *loader, uint64_t ns);
+
+/*
+ * With opts.adjustable: the process has a threshold of its own, above that of all; UINT64_MAX: it has
+ * no blocks. If the probes have no room for it, that of all applies.
+ */
+void loader__set_limit(struct loader *loader, uint32_t pid, uint64_t ns);
+void loader__drop_limit(struct loader *loader, uint32_t pid);
+
+/* What the probes leave out from now on: JANK_REDUCE_*. */
+void loader__reduce(struct loader *loader, uint32_t what);
+/* Ends the sampling, or begins it again. 0 or -errno with a message; without a sampler 0. */
+int loader__sample(struct loader *loader, bool on, struct err *err);
+/*
+ * Detaches all probes but uprobes, or attaches them again. After loader__reduce with JANK_REDUCE_ALL
+ * and a look at the threads, no dispatch is taken for one that lasted meanwhile. 0 or -errno with a
+ * message.
+ */
+int loader__see(struct loader *loader, bool see, struct err *err);
 
 /*
  * Traces pid from now on, and attaches uprobes to what it maps. Call it again after an exec or for

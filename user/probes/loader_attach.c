@@ -256,18 +256,38 @@ static void learn_perf_links(struct loader *loader)
 		}
 }
 
+int loader__sample(struct loader *loader, bool on, struct err *err)
+{
+	bool hw = features__has(loader->opts.features, FEATURE_HW_CYCLES);
+
+	if (!on) {
+		free_clock(loader->sampler);
+		loader->sampler = NULL;
+		loader->skel->bss->jank_watch_on = 0; /* its ticks would have ended it */
+		return 0;
+	}
+	if (!loader->opts.frequency_hz || loader->sampler)
+		return 0;
+	return open_clock(loader->skel->progs.jank_on_sample, loader->opts.frequency_hz, hw,
+			  &loader->sampler, err);
+}
+
+int loader__see(struct loader *loader, bool see, struct err *err)
+{
+	if (see)
+		return loader->link_cnt ? 0 : attach_programs(loader, err);
+	drop_compat(loader);
+	links__destroy(loader->links, loader->link_cnt);
+	loader->link_cnt = 0;
+	return 0;
+}
+
 int loader__attach(struct loader *loader, struct err *err)
 {
-	int res;
+	int res = loader__sample(loader, true, err);
 
-	if (loader->opts.frequency_hz) {
-		bool hw = features__has(loader->opts.features, FEATURE_HW_CYCLES);
-
-		res = open_clock(loader->skel->progs.jank_on_sample, loader->opts.frequency_hz, hw,
-				 &loader->sampler, err);
-		if (res)
-			return res;
-	}
+	if (res)
+		return res;
 	learn_perf_links(loader);
 	res = attach_iter(loader, err);
 	if (!res)

@@ -210,8 +210,8 @@ static void conf__fill(struct jank_conf *conf, const struct loader_opts *opts,
 	conf->hang_ns = opts->hang_ns;
 	fill_hang_limits(conf);
 	conf->span_min_ns = SPAN_MIN_NS;
-	conf->sample_age_ns = opts->threshold_ns / SAMPLE_AGE_DIVISOR;
-	conf->watch_ns = opts->frequency_hz ? opts->threshold_ns / WATCH_DIVISOR + 1 : 0;
+	conf->sample_age_ns = opts->evidence_ns / SAMPLE_AGE_DIVISOR;
+	conf->watch_ns = opts->frequency_hz ? opts->evidence_ns / WATCH_DIVISOR + 1 : 0;
 	conf->copy_sz = opts->stack_sz;
 	conf->tick_ns = tick_ns();
 	conf->real_offset_ns = clock__real_offset_ns();
@@ -449,7 +449,7 @@ int loader__new(const struct loader_opts *opts, struct loader **ret, struct err 
 		goto out;
 	conf__fill((struct jank_conf *)&loader->skel->rodata->jank_conf, &loader->opts,
 		   &calibration, loader->infer_begin, loader->compat_apart);
-	loader->skel->bss->jank_threshold_ns = opts->threshold_ns;
+	loader->skel->bss->jank_threshold_ns = opts->evidence_ns;
 	choose_programs(loader);
 	choose_history(loader);
 	choose_multi(loader);

@@ -222,18 +222,17 @@ const char *procinfo__known_as(const struct proc_info *info)
 	return strncmp(program, info->comm, strlen(info->comm)) ? info->comm : program;
 }
 
-/* --- roles: /proc/PID/stat has the address of the command line */
+/* --- roles: /proc/PID/stat has the addresses of command line and environment */
 
 #define CMDLINE_MAX  4096
 #define ROLE_MAX     64
 #define STAT_MAX     4096
-#define ARG_FIELD    48 /* arg_start in proc(5), counted from 1 */
-#define AFTER_COMM   3	/* the field after the name */
+#define AFTER_COMM   3 /* the field after the name */
 #define TYPE	     "--type="
 #define SUB_TYPE     "--utility-sub-type="
 #define CONTENT_PROC "-contentproc"
 
-static bool command_line_at(pid_t pid, uint64_t *ret, uint64_t *ret_end)
+bool procinfo__memory_at(pid_t pid, enum procinfo_memory which, uint64_t *ret, uint64_t *ret_end)
 {
 	struct strbuf sb = STRBUF_INIT;
 	unsigned long long start = 0, end = 0;
@@ -243,7 +242,7 @@ static bool command_line_at(pid_t pid, uint64_t *ret, uint64_t *ret_end)
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	at = file__read(path, STAT_MAX, &sb) ? NULL : strrchr(strbuf__str(&sb), ')');
 	at = at ? strchr(at, ' ') : NULL;
-	for (int field = AFTER_COMM; at && field < ARG_FIELD; field++)
+	for (int field = AFTER_COMM; at && field < (int)which; field++)
 		at = strchr(at + 1, ' ');
 	if (at)
 		sscanf(at, " %llu %llu", &start, &end);
@@ -324,7 +323,7 @@ int procrole__read(pid_t pid, char **ret)
 	ssize_t n;
 
 	*ret = NULL;
-	if (!command_line_at(pid, &start, &end))
+	if (!procinfo__memory_at(pid, PROCINFO_COMMAND_LINE, &start, &end))
 		return 0;
 	len = end - start < sizeof(words) ? end - start : sizeof(words);
 	n = apart__memory(pid, start, words, len);

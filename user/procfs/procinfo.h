@@ -44,6 +44,15 @@ int procinfo__read_stat(pid_t pid, struct proc_info *ret, char *ret_state);
  */
 const char *procinfo__known_as(const struct proc_info *info);
 
+/* By their first field in proc(5)'s stat, counted from 1. */
+enum procinfo_memory { PROCINFO_COMMAND_LINE = 48, PROCINFO_ENVIRONMENT = 50 };
+
+/*
+ * Where the process has them in its memory, which it may change. False: not known, or empty. Any
+ * thread.
+ */
+bool procinfo__memory_at(pid_t pid, enum procinfo_memory which, uint64_t *ret, uint64_t *ret_end);
+
 /* The parsers, for tests; they change the texts. 0 or -EBADMSG. */
 int procinfo__parse_stat(char *text, struct proc_info *ret, char *ret_state);
 int procinfo__parse_status(const char *text, struct proc_info *ret, uint32_t *ret_tgid);

@@ -9,7 +9,11 @@
 #include "send/lane.h"
 
 #define ANSWER_MAX (64u << 10)
-#define FAULTS_MAX 20 /* attempts at a request to which the server answers 500: an hour or more */
+/*
+ * Attempts at a request to which the server answers 500, for about a day. ClickHouse answers so while a
+ * table is read-only (ZooKeeper is away) or has too many parts, but also to a batch that it cannot take.
+ */
+#define FAULTS_MAX 600
 #define QUOTE_MAX  160
 
 enum outcome outcome__of(const struct http_answer *answer)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -48,13 +49,48 @@ bool lane__wait(struct lane *lane, uint64_t ms)
 
 /* --- batches */
 
-/* Sends these records as one part; in halves where they are too many. *refused grows. */
+/* A batch under way. */
+struct sending {
+	bool *refused;	   /* by record: some part of it was */
+	uint64_t rejected; /* by an answer that does not say which */
+};
+
+/* Marks those of these records that the part has something of. */
+static void mark_refused(const struct backend_part *part, const struct batch *batch,
+			 struct sending *sending)
+{
+	struct batch one = *batch;
+
+	one.record_cnt = 1;
+	for (size_t i = 0; i < batch->record_cnt; i++) {
+		struct strbuf body = STRBUF_INIT;
+
+		one.records = batch->records + i;
+		one.first = batch->first + i;
+		if (part->encode(&one, &body) != -ENODATA)
+			sending->refused[one.first] = true;
+		strbuf__free(&body);
+	}
+}
+
+static void report_too_large(struct lane *lane)
+{
+	if (!lane->refusal_reported)
+		log__warn(
+			"%s: a single record is too large (413), and is counted as refused; raise "
+			"the backend's limit of a request",
+			lane->backend->name);
+	lane->refusal_reported = true;
+}
+
+/* Sends these records as one part; in halves where they are too many. */
 static enum outcome send_records(struct lane *lane, const struct backend_part *part,
-				 const struct batch *batch, uint64_t *refused)
+				 const struct batch *batch, struct sending *sending)
 {
 	struct request request;
 	int res = request__make(part, batch, lane->settings->database, &request);
-	enum outcome outcome = res ? OUTCOME_REFUSED : attempt__send(lane, &request, refused);
+	enum outcome outcome =
+		res ? OUTCOME_REFUSED : attempt__send(lane, &request, &sending->rejected);
 	struct batch half = *batch;
 
 	if (!res)
@@ -62,17 +98,35 @@ static enum outcome send_records(struct lane *lane, const struct backend_part *p
 	request__free(&request);
 	if (res == -ENODATA || outcome == OUTCOME_ABSENT)
 		return OUTCOME_DONE;
-	if (outcome == OUTCOME_REFUSED || (outcome == OUTCOME_SPLIT && batch->record_cnt == 1)) {
-		*refused += batch->record_cnt;
+	if (outcome == OUTCOME_SPLIT && batch->record_cnt == 1) {
+		report_too_large(lane);
+		outcome = OUTCOME_REFUSED;
+	}
+	if (outcome == OUTCOME_REFUSED) {
+		mark_refused(part, batch, sending);
 		return OUTCOME_DONE;
 	}
 	if (outcome != OUTCOME_SPLIT)
 		return outcome;
 	half.record_cnt = batch->record_cnt / 2;
-	outcome = send_records(lane, part, &half, refused);
+	outcome = send_records(lane, part, &half, sending);
 	half.records += half.record_cnt;
+	half.first += half.record_cnt;
 	half.record_cnt = batch->record_cnt - half.record_cnt;
-	return outcome == OUTCOME_DONE ? send_records(lane, part, &half, refused) : outcome;
+	return outcome == OUTCOME_DONE ? send_records(lane, part, &half, sending) : outcome;
+}
+
+static void count(struct lane *lane, const struct batch *batch, const struct sending *sending)
+{
+	uint64_t refused = sending->rejected;
+
+	for (size_t i = 0; i < batch->record_cnt; i++)
+		refused += sending->refused[i];
+	if (refused > batch->record_cnt)
+		refused = batch->record_cnt;
+	lane->position.refused_records += refused;
+	lane->position.sent_records += batch->record_cnt - refused;
+	lane->position.sent_batches += refused < batch->record_cnt;
 }
 
 static enum outcome send_batch(struct lane *lane, const struct spool_batch *from)
@@ -81,24 +135,15 @@ static enum outcome send_batch(struct lane *lane, const struct spool_batch *from
 				     .nr = from->head.nr,
 				     .records = from->records,
 				     .record_cnt = from->head.record_cnt };
-	uint64_t most = 0;
+	struct sending sending = { .refused = calloc(batch.record_cnt, sizeof(bool)) };
+	enum outcome outcome = sending.refused ? OUTCOME_DONE : OUTCOME_STOPPED;
 
-	for (size_t i = 0; i < lane->backend->part_cnt; i++) {
-		uint64_t refused = 0;
-		enum outcome outcome =
-			send_records(lane, &lane->backend->parts[i], &batch, &refused);
-
-		if (outcome != OUTCOME_DONE)
-			return outcome;
-		if (refused > most)
-			most = refused;
-	}
-	if (most > batch.record_cnt)
-		most = batch.record_cnt;
-	lane->position.refused_records += most;
-	lane->position.sent_records += batch.record_cnt - most;
-	lane->position.sent_batches += most < batch.record_cnt;
-	return OUTCOME_DONE;
+	for (size_t i = 0; i < lane->backend->part_cnt && outcome == OUTCOME_DONE; i++)
+		outcome = send_records(lane, &lane->backend->parts[i], &batch, &sending);
+	if (outcome == OUTCOME_DONE)
+		count(lane, &batch, &sending);
+	free(sending.refused);
+	return outcome;
 }
 
 /* Kept in memory if it cannot be written: then batches are sent again after a restart. */

@@ -8,6 +8,8 @@
 #include "files/own_path.h"
 #include "send/lane.h"
 
+#ifdef HAVE_CURL
+
 static int start(struct lane *lane, struct err *err)
 {
 	int res = lane__begin(lane, err);
@@ -69,3 +71,14 @@ int sender__run(const struct sender_opts *opts, struct err *err)
 		*err = failure;
 	return failure.msg[0] ? -EIO : 0;
 }
+
+#else
+
+int sender__run(const struct sender_opts *opts, struct err *err)
+{
+	struct http *http;
+
+	return http__new(&http, err); /* says that there is no client */
+}
+
+#endif

@@ -105,19 +105,27 @@ static void count_block(struct session *s, const struct block *block)
 static void on_dispatch(struct session *s, struct dispatch *dispatch)
 {
 	struct process_entry *process = process_table__find(&s->processes, dispatch->rec.hdr.tgid);
-	struct judge *judge = &s->intake.judge;
+	struct judge judge = s->intake.judge;
 	struct item item = { .kind = ITEM_BLOCK };
 	struct machine_load load = {};
 	struct block *block;
 	int res;
 
 	set_load(&s->machine, &dispatch->rec, &load, &s->host);
-	judge->real_offset_ns = clock__real_offset_ns();
-	res = judge__dispatch(judge, dispatch, process ? process->identity : NULL, &load, &block);
+	s->intake.judge.real_offset_ns = judge.real_offset_ns = clock__real_offset_ns();
+	if (process && process->limit_ns)
+		judge.threshold_ns = process->limit_ns;
+	else if (session__options(s)->override_cnt)
+		judge.threshold_ns = override__least_of_all(session__options(s));
+	res = judge__dispatch(&judge, dispatch, process ? process->identity : NULL, &load, &block);
+	s->intake.judge.stopped_cnt = judge.stopped_cnt;
 	if (res < 0)
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
-	if (res <= 0)
+	if (res > 0 && s->pause.on) /* a hang, or on its way when the pause began */
+		block__free(block);
+	if (res <= 0 || s->pause.on)
 		return;
+	block->reduced = governor__word(&s->govern.gov);
 	set_frames(s->loader, block);
 	set_throttled(s->machine.machine, block);
 	if (process)

@@ -21,10 +21,12 @@ static bool is_off(const struct left_alone *left, const struct catalogue_row *ro
 static int keep(struct left_alone *left, const struct identity *process,
 		const struct catalogue_row *row)
 {
-	struct unwatched item = { .reason = UNWATCHED_LOOP_OFF, .pid = process->pid };
+	struct unwatched item = { .reason = process->is_off ? process->off : UNWATCHED_LOOP_OFF,
+				  .pid = process->pid };
 
 	snprintf(item.comm, sizeof(item.comm), "%s", process->name);
-	snprintf(item.loop, sizeof(item.loop), "%s", row->name);
+	if (!process->is_off)
+		snprintf(item.loop, sizeof(item.loop), "%s", row->name);
 	return unwatched__add(&left->list, &item);
 }
 
@@ -38,8 +40,13 @@ int left_alone__update(struct left_alone *left, const struct identity *process,
 	if (procinfo__read_stat(process->pid, &info, &state) || state == 'Z')
 		return 0; /* keep what is known */
 	unwatched__drop(&left->list, process->pid);
-	if (!is_off(left, row))
+	if (process->is_off) { /* wherever its code is */
+		info.code_start = 0;
+		info.code_end = UINT64_MAX;
+	} else if (!is_off(left, row)) {
+		parks__watch_again(left->parks, process->pid);
 		return 0;
+	}
 	res = keep(left, process, row);
 	if (res)
 		return res;

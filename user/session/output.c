@@ -154,6 +154,11 @@ void output__adapt(struct output *out, struct live_options *live)
 	out->live = live;
 }
 
+const struct options *output__options(const struct output *out)
+{
+	return out->options;
+}
+
 void output__free(struct output *out)
 {
 	if (!out)
@@ -467,9 +472,12 @@ static bool is_asked_for(const struct output *out, const struct block *block)
 }
 
 /* Without memory for a record there is nothing to limit. */
-static bool is_within_limits(struct output *out, const Jankbpf__Record *record)
+static bool is_within_limits(struct output *out, const struct block *block,
+			     const Jankbpf__Record *record)
 {
-	const struct limit_rates rates = { out->options->records_per_signature,
+	const struct limit_rates rates = { block->has_record_limit
+						   ? block->record_limit
+						   : out->options->records_per_signature,
 					   out->options->records_per_s };
 
 	return !out->limits || !record ||
@@ -491,7 +499,7 @@ int output__block(struct output *out, struct block *block)
 	count(out, LOSS_NO_MEMORY,
 	      block__add_loss(block, LOSS_NO_MEMORY, alloc__own_cnt() - failed));
 	record = record_of(out, block);
-	if (is_within_limits(out, record)) {
+	if (is_within_limits(out, block, record)) {
 		res = write_record(out, record);
 		if (record) {
 			react__record(out->react, record);

@@ -40,6 +40,7 @@ struct namer {
 struct output;
 
 /* Uses these options from now on; takes over their hold. */
+const struct options *output__options(const struct output *out); /* that apply now */
 void output__adapt(struct output *out, struct live_options *live);
 
 /* All but the namer, which is copied, are borrowed. */

@@ -158,9 +158,10 @@ static void put_on(struct loader *loader, struct process_entry *process)
 		log__verbose("%s", err.msg);
 }
 
-static void pace(struct loader *loader, struct process_entry *process, uint64_t now_ns)
+static void pace(struct loader *loader, struct process_entry *process, uint64_t now_ns, bool taken)
 {
-	bool off = !mark_duty__look(&process->duty, now_ns, process->dispatch_cnt);
+	bool rests = !mark_duty__look(&process->duty, now_ns, process->dispatch_cnt);
+	bool off = rests || taken;
 
 	if (off == process->marks_off || loader__pause_marks(loader, process->pid, off))
 		return; /* failed: the next look retries */
@@ -175,16 +176,17 @@ void session__pace_marks(struct session *s)
 {
 	struct process_table *table = &s->processes;
 	uint64_t now_ns = clock__mono_ns();
+	bool taken = s->govern.gov.level >= GOVERNOR_NO_MARKS;
 	struct process_entry *process;
 
-	if (s->opts->marks != MARKS_AUTO)
+	if (s->opts->marks != MARKS_AUTO && !s->govern.step_cnt)
 		return;
 	for (process = table->entries; process; process = process->hh.next)
 		process->dispatch_cnt = 0;
 	hists__each(s->report.live, add_dispatches, table);
 	for (process = table->entries; process; process = process->hh.next)
 		if (!process->ended)
-			pace(s->loader, process, now_ns);
+			pace(s->loader, process, now_ns, taken);
 }
 
 static void reset_marks(struct session *s, struct process_entry *process)
@@ -313,6 +315,8 @@ void session__unwatch_end(struct session *s, struct process_entry *process)
 void session__on_exit(struct session *s, struct process_entry *process)
 {
 	session__unwatch_end(s, process);
+	if (process->limit_ns)
+		loader__drop_limit(s->loader, process->pid);
 	for (size_t i = 0; i < MODULE_CNT; i++)
 		modules[i].on_exit(s, process);
 	if (process->keeps_alive && !--s->processes.alive_cnt)

@@ -185,6 +185,8 @@ void process_table__announce(struct process_table *table, struct process_entry *
 {
 	struct item item = { .kind = ITEM_PROCESS, .pid = process->pid };
 
+	if (table->on_facts)
+		table->on_facts(table->ctx, process);
 	item.data = identity__copy(process->identity);
 	if (!item.data) {
 		losses__add(table->losses, LOSS_NO_MEMORY, 1);

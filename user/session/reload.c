@@ -14,12 +14,6 @@
 #include "options/config.h"
 #include "session/session_parts.h"
 
-/* The options in use, as far as they can change. */
-static const struct options *options_in_use(const struct session *s)
-{
-	return s->reload.live ? &s->reload.live->opts : s->opts;
-}
-
 static bool is_same(const struct options *a, const struct options *b, const struct option_row *row)
 {
 	return text__same(config__value(a, row), config__value(b, row));
@@ -58,11 +52,27 @@ static void report(const struct config_key *key, const struct options *fresh,
 		log__info("reload: [%s] %s = %.*s", key->section, key->key, (int)len, value ?: "");
 }
 
+/* Returns whether the overrides differ. */
+static bool compare_overrides(const struct options *used, const struct options *fresh)
+{
+	struct strbuf before = STRBUF_INIT, now = STRBUF_INIT;
+	bool same;
+
+	override__print(used, &before);
+	override__print(fresh, &now);
+	same = !before.failed && !now.failed && !strcmp(strbuf__str(&before), strbuf__str(&now));
+	if (!same)
+		log__info("reload: %zu overrides", fresh->override_cnt);
+	strbuf__free(&before);
+	strbuf__free(&now);
+	return !same;
+}
+
 /* Reports each changed key. Returns how many take effect now, or -ENOMEM. */
 static int compare(const struct session *s, struct options *fresh)
 {
-	const struct options *used = options_in_use(s);
-	int live_cnt = 0;
+	const struct options *used = session__options(s);
+	int live_cnt = compare_overrides(used, fresh);
 
 	for (size_t i = 0; i < config_key_cnt; i++) {
 		const struct config_key *key = &config_keys[i];
@@ -106,7 +116,7 @@ static int apply(struct session *s, struct live_options *live)
 {
 	const struct item item = { .kind = ITEM_OPTIONS, .data = live };
 	const struct options *fresh = &live->opts;
-	bool other_interval = fresh->interval_ns != options_in_use(s)->interval_ns;
+	bool other_interval = fresh->interval_ns != session__options(s)->interval_ns;
 	int res = other_interval ? session__time_intervals(s, fresh->interval_ns) : 0;
 
 	if (res)
@@ -118,11 +128,12 @@ static int apply(struct session *s, struct live_options *live)
 	}
 	s->intake.judge.threshold_ns = fresh->threshold_ns;
 	s->intake.judge.fps = fresh->fps;
-	loader__set_threshold(s->loader, fresh->threshold_ns);
 	live_options__release(s->reload.live);
 	s->reload.live = live;
 	live->holders++;
-	return 0;
+	session__use_threshold(s);
+	session__limit_all(s);
+	return session__use_budget(s);
 }
 
 /* 0; -EINVAL: the file has errors, which are logged; -errno. */

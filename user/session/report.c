@@ -55,8 +55,10 @@ struct hist_totals session__totals(const struct session *s)
 {
 	struct hist_totals ended = hists__totals(loops__ended(s->intake.loops));
 	struct hist_totals live = hists__totals(s->report.live);
+	struct hist_totals paused =
+		s->pause.excluded ? hists__totals(s->pause.excluded) : (struct hist_totals){};
 
-	return (struct hist_totals){ ended.dispatch_cnt + live.dispatch_cnt,
+	return (struct hist_totals){ ended.dispatch_cnt + live.dispatch_cnt - paused.dispatch_cnt,
 				     ended.block_cnt + live.block_cnt,
 				     ended.hang_cnt + live.hang_cnt };
 }
@@ -220,6 +222,8 @@ static int sum_hists(const struct session *s, struct hists **ret)
 
 static void name_loops(const struct session *s, struct loop_hist *loops, size_t cnt)
 {
+	uint64_t usual_ns = session__options(s)->threshold_ns;
+
 	for (size_t i = 0; i < cnt; i++) {
 		const struct process_entry *process =
 			process_table__find(&s->processes, loops[i].pid);
@@ -229,6 +233,8 @@ static void name_loops(const struct session *s, struct loop_hist *loops, size_t 
 		loop_hist__clear(&loops[i]); /* of an earlier process with this pid */
 		loops[i].process = strdup(process->identity->name);
 		text__copy(&loops[i].unit, process->identity->unit); /* these are optional */
+		if (process->limit_ns != usual_ns && process->limit_ns != UINT64_MAX)
+			loops[i].threshold_ns = process->limit_ns;
 		text__copy(&loops[i].container, process->identity->container);
 		text__copy(&loops[i].pod, process->identity->pod);
 	}
@@ -252,7 +258,9 @@ static int set_loops(struct session *s, struct summary *summary)
 	struct hists *all;
 	int res = sum_hists(s, &all);
 
-	if (!res)
+	if (!res && s->pause.excluded)
+		res = hists__take_new(s->pause.excluded, all, &summary->loops, &summary->loop_cnt);
+	else if (!res)
 		res = hists__list(all, &summary->loops, &summary->loop_cnt);
 	hists__free(all);
 	if (!res)
@@ -292,6 +300,8 @@ void session__interval(struct session *s)
 	session__fill_now(s, &now);
 	if (!res)
 		res = intervals__take(&s->intervals, &now, interval);
+	if (!res && s->pause.on)
+		res = pause__leave_out(&s->pause, interval);
 	hists__free(now.hists);
 	if (!res)
 		name_loops(s, interval->loops, interval->loop_cnt);
@@ -299,6 +309,8 @@ void session__interval(struct session *s)
 		name_open(s, interval->open, interval->open_cnt);
 	if (!res)
 		set_host(s, &interval->host);
+	if (!res && s->opts->command == CMD_AGENT)
+		session__take_govern(s, interval);
 	if (res)
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
 	item.data = interval;
@@ -333,6 +345,9 @@ int session__send_summary(struct session *s)
 		summary->idle_loop =
 			unwatched_look__at_end(&s->unwatched_look, &summary->unwatched);
 	summary->stopped_cnt = s->intake.judge.stopped_cnt;
+	summary->paused_ns = s->pause.total_ns;
+	summary->blind_ns = s->govern.blind_ns;
+	summary->governor_step_cnt = s->govern.step_cnt;
 	summary->dispatch_cnt = session__totals(s).dispatch_cnt;
 	summary->bpf_known = cost_meter__bpf(&s->cost_meter, s->loader, summary->elapsed_ns,
 					     &summary->bpf_ns, &summary->bpf_runs);

@@ -94,6 +94,11 @@ static int open_outputs(struct session *s, struct err *err)
 	return sink_parts__open(&s->sink, &opts, err);
 }
 
+static void on_facts(void *ctx, struct process_entry *process)
+{
+	session__limit(ctx, process);
+}
+
 static int open_parts(struct session *s, struct err *err)
 {
 	const struct options *opts = s->opts;
@@ -122,6 +127,8 @@ static int open_parts(struct session *s, struct err *err)
 	s->processes.queue = s->queue;
 	s->processes.losses = &s->losses;
 	s->processes.over_share = &s->report.over_share;
+	s->processes.on_facts = on_facts;
+	s->processes.ctx = s;
 	s->mappings = (struct mapping_events){
 		.losses = &s->losses,
 		.processes = &s->processes,
@@ -209,13 +216,24 @@ static void open_notify(struct session *s)
 			  strerror(-res));
 }
 
+/* A run goes on without it: it may be the second agent of the machine. */
+static void open_control(struct session *s)
+{
+	struct err err = {};
+
+	if (s->opts->control && control__open(&s->control, s->opts->control, &err))
+		log__warn("%s", err.msg);
+}
+
 /* COMMAND first: it inherits the signals and limits as we got them. */
 static int open_session(struct session *s, struct err *err)
 {
 	int res = s->opts->as ? find_user(s, err) : 0;
 
-	if (s->opts->command == CMD_AGENT)
+	if (s->opts->command == CMD_AGENT) {
 		open_notify(s);
+		open_control(s);
+	}
 	if (!res && s->opts->argv)
 		res = start_command(s, err);
 	if (!res)
@@ -242,7 +260,7 @@ static int open_session(struct session *s, struct err *err)
 	if (!res)
 		res = privileges__drop(err);
 	if (!res)
-		report_filter(tracer_filter__start(deliver__kind(s->opts)),
+		report_filter(tracer_filter__start(deliver__kind(s->opts), s->control.sock >= 0),
 			      "may make all system calls");
 	if (!res)
 		res = host__read(&s->host, err);
@@ -329,7 +347,7 @@ static void begin_history(struct session *s)
 
 static int begin_state(struct session *s, struct err *err)
 {
-	int res = session__begin_state(s);
+	int res = session__begin_state(s) ?: session__begin_control(s) ?: session__use_budget(s);
 
 	return res ? err__set(err, -res, "cannot watch for events: %s", strerror(-res)) : 0;
 }
@@ -343,7 +361,7 @@ static int attach(struct session *s, struct err *err)
 	if (!res)
 		res = loader__attach(s->loader, err);
 	if (!res)
-		report_filter(tracer_filter__run(deliver__kind(s->opts)),
+		report_filter(tracer_filter__run(deliver__kind(s->opts), s->control.sock >= 0),
 			      "may load BPF programs later");
 	if (!res && s->opts->record_ns)
 		begin_history(s);
@@ -481,6 +499,9 @@ static void close_session(struct session *s, int *status, struct err *err)
 	close_fd(s->end.closed_fd);
 	live_options__release(s->reload.live);
 	notify__close(&s->notify);
+	control__close(&s->control);
+	close_fd(s->govern.stats_fd);
+	pause__free(&s->pause);
 }
 
 int session__run(const struct options *opts, struct err *err)
@@ -494,6 +515,8 @@ int session__run(const struct options *opts, struct err *err)
 		.end = { .signal_fd = -1, .closed_fd = -1 },
 		.intervals = { .timer_fd = -1 },
 		.notify = { .sock = -1 },
+		.control = { .sock = -1 },
+		.govern = { .stats_fd = -1 },
 	};
 	int res = open_session(&s, err) ?: attach(&s, err);
 	bool opened = !limits__explain(res, err);

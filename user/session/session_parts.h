@@ -21,6 +21,7 @@
 #include "intake/records.h"
 #include "model/block.h"
 #include "model/event.h"
+#include "model/governor.h"
 #include "model/hist.h"
 #include "model/loop.h"
 #include "model/loss.h"
@@ -30,6 +31,7 @@
 #include "options/options.h"
 #include "probes/features.h"
 #include "probes/loader.h"
+#include "session/control.h"
 #include "session/event_loop.h"
 #include "session/live_options.h"
 #include "session/notify.h"
@@ -82,7 +84,10 @@ struct process_entry {
 	unsigned probe_cnt;	   /* uprobes in its mappings */
 	uint64_t dispatch_cnt;	   /* of its live threads, as of the last look */
 	struct mark_duty duty;
-	bool marks_off; /* as set in the loader */
+	bool marks_off;	      /* as set in the loader */
+	uint64_t limit_ns;    /* its least threshold; 0: no override; UINT64_MAX: not watched */
+	unsigned over_budget; /* the governor's level that does not watch it; 0: none */
+	uint64_t now_cnt, rate_cnt; /* dispatches; of the last period */
 	UT_hash_handle hh;
 };
 
@@ -94,6 +99,8 @@ struct process_table {
 	struct queue *queue; /* borrowed, as are losses and over_share */
 	struct losses *losses;
 	struct over_shares *over_share;
+	void (*on_facts)(void *ctx, struct process_entry *process); /* they are read again */
+	void *ctx;
 	struct process_entry *entries;	    /* by pid */
 	unsigned alive_cnt;		    /* of those with keeps_alive */
 	struct pending_exit *pending_exits; /* of processes that the sink thread still knows */
@@ -401,9 +408,57 @@ struct reload {
 void session__reload(struct session *s);
 int session__time_intervals(struct session *s, uint64_t ns); /* from now on. 0 or -errno */
 
-/* --- state.c: of the agent, for the log and the service manager */
+/* --- overrides.c: [override NAME] of the agent's configuration */
+
+const struct options *session__options(const struct session *s); /* as of the last reload */
+/* Sets the process's limit, also in the probes, and whether it is watched. */
+void session__limit(struct session *s, struct process_entry *process);
+void session__limit_all(struct session *s); /* the overrides, or the budget, have changed */
+
+/* --- pause.c: pause of the agent, and its control socket */
+
+struct pause {
+	bool on;
+	uint64_t since_ns;	/* of the last change */
+	uint64_t total_ns;	/* of the intervals that were paused */
+	struct hists *excluded; /* what was counted in them; NULL: nothing */
+};
+
+/* The probes' threshold: that of the judge, or none. */
+void session__use_threshold(struct session *s);
+/* The interval was paused: takes its counts out. 0 or -ENOMEM. */
+int pause__leave_out(struct pause *pause, struct interval *interval);
+void pause__free(struct pause *pause);
+int session__begin_control(struct session *s); /* 0 or -errno */
+
+/* --- govern.c: the agent's budget of CPU time */
+
+struct govern {
+	struct governor gov;
+	uint64_t period_ns, cpu_ns, dispatch_cnt; /* as of the last period */
+	unsigned period_cnt;
+	double rate;		/* dispatches a second */
+	uint64_t last_ns;	/* cost of the last period */
+	int stats_fd, probe_fd; /* -1: the kernel's statistics are off; the timer that ends them */
+	bool runs;		/* there is a timer */
+	uint64_t probe_start_ns, probe_ns;
+	double bpf_share, probe_rate; /* time in the probes, as last measured */
+	uint64_t blind_since_ns;
+	uint64_t step_cnt, blind_ns, bpf_ns; /* of the run */
+	struct {
+		uint64_t step_cnt, blind_ns, bpf_ns;
+	} told; /* in intervals */
+};
+
+/* At the start, and when it may have changed. 0 or -errno. */
+int session__use_budget(struct session *s);
+void session__take_govern(struct session *s, struct interval *ret);
+
+/* --- state.c: of the agent, for the log, the control socket and the service manager */
 
 void session__log_state(struct session *s);
+void session__add_state(struct session *s, struct strbuf *ret);	     /* the same lines */
+void session__add_state_json(struct session *s, struct strbuf *ret); /* one object */
 /* Tells the manager that tracing has begun; starts the timers of its messages. 0 or -errno. */
 int session__begin_state(struct session *s);
 
@@ -481,6 +536,10 @@ struct session {
 	struct run_end end;
 	struct reload reload;
 	struct notify notify;
+	struct control control;
+	struct pause pause;
+	struct govern govern;
+	bool limited; /* a process has had a limit of its own */
 };
 
 #endif

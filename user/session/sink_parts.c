@@ -51,7 +51,8 @@ static bool open_caches(struct sink_parts *parts)
 	parts->parks = parks__new(&parts->park_bpf_fds, parts->loop_owner, parts->interp_threads);
 	parts->idle_places = idle_places__new(parts->symbolizer);
 	parts->untraced_procs = untraced_procs__new(parts->symbolizer);
-	if (!parts->untraced_procs)
+	parts->applications = applications__new();
+	if (!parts->untraced_procs || !parts->applications)
 		return false;
 	parts->stack_cache = stack_cache__new(parts->symbolizer, parts->untraced_procs,
 					      &parts->copy_bpf_fds, parts->losses);
@@ -113,6 +114,7 @@ void sink_parts__close(struct sink_parts *parts)
 	interp_threads__free(parts->interp_threads);
 	interp_bpf_fds__close(&parts->interp_bpf_fds);
 	untraced_procs__free(parts->untraced_procs);
+	applications__free(parts->applications);
 	symbolizer__free(parts->symbolizer);
 }
 
@@ -208,6 +210,11 @@ static void drop_parks(struct sink_parts *parts, uint32_t pid)
 	parks__on_exit(parts->parks, pid);
 }
 
+static void drop_application(struct sink_parts *parts, uint32_t pid)
+{
+	applications__on_exit(parts->applications, pid);
+}
+
 static void journal_process(struct sink_parts *parts, const struct identity *process)
 {
 	if (parts->journal)
@@ -238,6 +245,7 @@ static const struct sink_module {
 	void (*on_exit)(struct sink_parts *parts, uint32_t pid);
 } modules[] = {
 	{ read_mappings, drop_mappings },	 /* symbol/names/symbolize.h */
+	{ NULL, drop_application },		 /* enrich/applications.h; read by sink_thread.c */
 	{ renew_interpreter, drop_interpreter }, /* enrich/interp_threads.h */
 	{ NULL, drop_stacks },			 /* enrich/stack_cache.h */
 	{ find_program, drop_loops },		 /* catalogue/loop_owner.h */

@@ -98,6 +98,8 @@ static bool wants(struct sink_thread *sink, struct block *block)
 
 	if (row)
 		block->loop_name = row->name;
+	if (!block__obey(block, output__options(sink->parts->output)))
+		return false;
 	if (!is_full(sink) && takes(sink, block->pid, row, block->loop) &&
 	    !parks__is_early(sink->parts->parks, block))
 		return true;
@@ -170,9 +172,18 @@ static void on_certain(void *ctx, struct block *block)
 		leave_out(ctx, block);
 }
 
+/* 0 or -ENOMEM */
+static int name_application(struct sink_thread *sink, uint32_t pid, struct application *ret)
+{
+	const struct application *app = applications__of(sink->parts->applications, pid);
+
+	return app ? application__copy(ret, app) : 0;
+}
+
 static void enrich(struct sink_thread *sink, struct block *block)
 {
 	lose_of(sink, block_facts__fill(block), block);
+	lose_of(sink, name_application(sink, block->pid, &block->app), block);
 	output__enrich(sink->parts->output, block);
 }
 
@@ -262,10 +273,14 @@ static void name_interval(struct sink_thread *sink, struct interval *interval)
 	size_t cnt = 0;
 
 	for (size_t i = 0; i < interval->loop_cnt; i++) {
-		if (is_on(sink, &interval->loops[i], &row))
-			interval->loops[cnt++] = interval->loops[i];
-		else
-			loop_hist__clear(&interval->loops[i]);
+		struct loop_hist *loop = &interval->loops[i];
+
+		if (!is_on(sink, loop, &row)) {
+			loop_hist__clear(loop);
+			continue;
+		}
+		lose(sink, name_application(sink, loop->pid, &loop->app), LOSS_NO_MEMORY);
+		interval->loops[cnt++] = *loop;
 	}
 	interval->loop_cnt = cnt;
 	for (size_t i = 0; i < interval->open_cnt; i++) {
@@ -374,6 +389,7 @@ static void report_leases(struct sink_thread *sink)
 static void on_process(struct sink_thread *sink, struct item *item)
 {
 	output__saw(sink->parts->output, item->pid);
+	lose(sink, applications__read(sink->parts->applications, item->data), LOSS_NO_MEMORY);
 	sink_parts__on_program(sink->parts, item->data);
 	report_leases(sink);
 	identity__free(item->data);

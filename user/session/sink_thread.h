@@ -11,6 +11,7 @@
 #include "catalogue/idle_places.h"
 #include "catalogue/loop_owner.h"
 #include "deliver/deliver.h"
+#include "enrich/applications.h"
 #include "enrich/block_facts.h"
 #include "enrich/interp_threads.h"
 #include "enrich/parks.h"
@@ -98,6 +99,12 @@ void not_watched__add_off(struct not_watched *nw, struct unwatched_list *list, u
 			  const char *name, const struct catalogue_row *row);
 void not_watched__report(struct not_watched *nw, const struct unwatched_list *list);
 
+/*
+ * overrides.c: sets what the override of the block's process and loop has other than the rest. False:
+ * by that it is no block. Any thread.
+ */
+bool block__obey(struct block *block, const struct options *opts);
+
 /* --- sink_parts.c: what the sink thread uses; opened before its start, freed after its end */
 
 struct sink_parts {
@@ -119,6 +126,7 @@ struct sink_parts {
 	struct park_bpf_fds park_bpf_fds;
 	struct parks *parks;
 	struct idle_places *idle_places;
+	struct applications *applications;
 	struct output *output;
 	struct probation *probation; /* its blocks go to the thread, which makes it */
 	struct left_alone left_alone;

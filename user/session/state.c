@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* State of an agent: for the log, by SIGUSR1, and for the service manager. */
+#include <string.h>
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "base/log.h"
+#include "export/json/json.h"
+#include "export/spool/spool.h"
+#include "send/send.h"
 #include "session/session_parts.h"
 
 #define STATUS_NS (10 * NS_PER_SEC)
@@ -14,46 +20,183 @@ static double own_cpu_pct(const struct session *s, const struct intervals_now *n
 	return 100.0 * (double)cpu_ns / (double)(elapsed_ns ? elapsed_ns : 1);
 }
 
-static void log_counts(const struct session *s, const struct intervals_now *now)
+static void add_counts(const struct session *s, const struct intervals_now *now, struct strbuf *ret)
 {
-	struct strbuf line = STRBUF_INIT;
-
-	strbuf__adds(&line, "state: for ");
-	clock__add_duration(&line, now->t_ns - s->report.start_ns);
-	strbuf__adds(&line, ", over ");
-	clock__add_duration(&line, now->threshold_ns);
-	strbuf__addf(&line, ": %llu dispatches, %llu blocks, %llu hangs",
+	strbuf__adds(ret, "for ");
+	clock__add_duration(ret, now->t_ns - s->report.start_ns);
+	strbuf__adds(ret, ", over ");
+	clock__add_duration(ret, now->threshold_ns);
+	strbuf__addf(ret, ": %llu dispatches, %llu blocks, %llu hangs\n",
 		     (unsigned long long)session__totals(s).dispatch_cnt,
 		     (unsigned long long)s->report.block_cnt,
 		     (unsigned long long)s->report.hang_cnt);
-	log__info("%s", strbuf__str(&line));
-	strbuf__free(&line);
 }
 
-static void log_losses(const struct losses *losses)
+static void add_losses(const struct losses *losses, struct strbuf *ret)
 {
-	struct strbuf line = STRBUF_INIT;
+	const char *separator = " ";
 
-	for (int i = 0; i < LOSS_CNT; i++)
-		if (losses->cnt[i])
-			strbuf__addf(&line, "%s%llu %s", line.len ? ", " : "",
-				     (unsigned long long)losses->cnt[i], loss__key(i));
-	log__info("state: lost %s", line.len ? strbuf__str(&line) : "nothing");
-	strbuf__free(&line);
+	strbuf__adds(ret, "lost");
+	for (int i = 0; i < LOSS_CNT; i++) {
+		if (!losses->cnt[i])
+			continue;
+		strbuf__addf(ret, "%s%llu %s", separator, (unsigned long long)losses->cnt[i],
+			     loss__key(i));
+		separator = ", ";
+	}
+	strbuf__adds(ret, *separator == ' ' ? " nothing\n" : "\n");
 }
 
-void session__log_state(struct session *s)
+/* One line for the spool, one for each backend. */
+static void add_spool(const struct options *opts, struct strbuf *ret)
+{
+	const struct send_names names = send__names(opts);
+	struct spool_state state;
+	struct err err = {};
+
+	if (spool_state__read(opts->spool, names.list, &state, &err)) {
+		strbuf__addf(ret, "%s\n", err.msg);
+		return;
+	}
+	strbuf__addf(ret, "spool %llu records, %llu KiB\n", (unsigned long long)state.records,
+		     (unsigned long long)state.bytes >> 10);
+	for (size_t i = 0; i < state.backend_cnt; i++) {
+		const struct spool_backend_state *b = &state.backends[i];
+		struct strbuf age = STRBUF_INIT;
+		uint64_t now = clock__real_ns();
+
+		if (b->oldest_ns && now > b->oldest_ns) {
+			strbuf__adds(&age, ", the oldest for ");
+			clock__add_duration(&age, now - b->oldest_ns);
+		}
+		strbuf__addf(ret,
+			     "%s %llu records sent, %llu refused, %llu requests tried again, "
+			     "%llu records unsent%s\n",
+			     b->name, (unsigned long long)b->position.sent_records,
+			     (unsigned long long)b->position.refused_records,
+			     (unsigned long long)b->position.retries,
+			     (unsigned long long)b->unsent_records, strbuf__str(&age));
+		strbuf__free(&age);
+	}
+}
+
+static void add_pause(const struct session *s, const struct intervals_now *now, struct strbuf *ret)
+{
+	if (!s->pause.on)
+		return;
+	strbuf__adds(ret, "paused for ");
+	clock__add_duration(ret, now->t_ns - s->pause.since_ns);
+	strbuf__adds(ret, ": nothing is recorded; --resume ends it\n");
+}
+
+static void add_budget(const struct session *s, struct strbuf *ret)
+{
+	const struct governor *gov = &s->govern.gov;
+	const char *word = governor__word(gov);
+
+	if (!gov->budget_ns)
+		return;
+	strbuf__addf(ret, "budget %.2f %% of a core, used %.2f %%; level %u: %s%s\n",
+		     (double)gov->budget_ns / 1e7, (double)governor__cost(gov) / 1e7,
+		     gov->level + gov->blind, word ? "without " : "everything is watched",
+		     gov->blind ? "anything: blind" : word ?: "");
+}
+
+static uint64_t started_ns(const struct session *s)
+{
+	return s->report.start_ns + (uint64_t)clock__real_offset_ns();
+}
+
+void session__add_state(struct session *s, struct strbuf *ret)
 {
 	struct intervals_now now = { .threshold_ns = s->intake.judge.threshold_ns };
 
-	session__look(s, NULL);
 	session__fill_now(s, &now);
-	log_counts(s, &now);
-	log__info("state: watched %zu loops of %u processes; not watched %zu", s->report.loop_cnt,
-		  HASH_COUNT(s->processes.entries), s->unwatched_look.found_cnt);
-	log_losses(&now.losses);
-	log__info("state: own cost %.2f %% of a CPU, %llu MiB of memory", own_cpu_pct(s, &now),
-		  (unsigned long long)now.rss_kb >> 10);
+	strbuf__addf(ret, "process %d since ", getpid());
+	clock__add_rfc3339(ret, started_ns(s));
+	strbuf__addf(ret, ", by %s\n", s->opts->config);
+	add_counts(s, &now, ret);
+	strbuf__addf(ret, "watched %zu loops of %u processes; not watched %zu\n",
+		     s->report.loop_cnt, HASH_COUNT(s->processes.entries),
+		     s->unwatched_look.found_cnt);
+	add_losses(&now.losses, ret);
+	strbuf__addf(ret, "own cost %.2f %% of a CPU, %llu MiB of memory\n", own_cpu_pct(s, &now),
+		     (unsigned long long)now.rss_kb >> 10);
+	if (s->opts->spool)
+		add_spool(s->opts, ret);
+	add_budget(s, ret);
+	add_pause(s, &now, ret);
+}
+
+/* One message for each line. */
+void session__log_state(struct session *s)
+{
+	struct strbuf state = STRBUF_INIT;
+
+	session__look(s, NULL);
+	session__add_state(s, &state);
+	for (const char *line = strbuf__str(&state); *line;) {
+		int len = (int)strcspn(line, "\n");
+
+		log__info("state: %.*s", len, line);
+		line += len + (line[len] == '\n');
+	}
+	strbuf__free(&state);
+}
+
+static void add_number(struct jsonw *w, const char *key, uint64_t value)
+{
+	jsonw__key(w, key);
+	jsonw__u64(w, value);
+}
+
+static void add_lost_json(struct jsonw *w, const struct losses *losses)
+{
+	jsonw__key(w, "lost");
+	jsonw__object(w);
+	for (int i = 0; i < LOSS_CNT; i++)
+		if (losses->cnt[i])
+			add_number(w, loss__key(i), losses->cnt[i]);
+	jsonw__object_end(w);
+}
+
+void session__add_state_json(struct session *s, struct strbuf *ret)
+{
+	struct intervals_now now = { .threshold_ns = s->intake.judge.threshold_ns };
+	struct strbuf start = STRBUF_INIT;
+	struct jsonw w;
+
+	session__fill_now(s, &now);
+	clock__add_rfc3339(&start, started_ns(s));
+	jsonw__init(&w, ret);
+	jsonw__object(&w);
+	jsonw__kstr(&w, "schema", "jankbpf-agent/1");
+	add_number(&w, "pid", (uint64_t)getpid());
+	jsonw__kstr(&w, "start", strbuf__str(&start));
+	jsonw__kstr(&w, "config", s->opts->config);
+	add_number(&w, "elapsed_ns", now.t_ns - s->report.start_ns);
+	add_number(&w, "threshold_ns", now.threshold_ns);
+	add_number(&w, "dispatches", session__totals(s).dispatch_cnt);
+	add_number(&w, "blocks", s->report.block_cnt);
+	add_number(&w, "hangs", s->report.hang_cnt);
+	add_number(&w, "loops", s->report.loop_cnt);
+	add_number(&w, "processes", HASH_COUNT(s->processes.entries));
+	add_number(&w, "not_watched", s->unwatched_look.found_cnt);
+	add_lost_json(&w, &now.losses);
+	add_number(&w, "user_cpu_ns", now.cpu_ns - s->report.start_cpu_ns);
+	add_number(&w, "rss_kb", now.rss_kb);
+	if (s->govern.gov.budget_ns) {
+		add_number(&w, "budget_ns", s->govern.gov.budget_ns);
+		add_number(&w, "governor_level", s->govern.gov.level + s->govern.gov.blind);
+		jsonw__kstr_known(&w, "reduced", governor__word(&s->govern.gov));
+	}
+	jsonw__key(&w, "paused");
+	jsonw__bool(&w, s->pause.on);
+	add_number(&w, "paused_ns",
+		   s->pause.total_ns + (s->pause.on ? now.t_ns - s->intervals.end_ns : 0));
+	jsonw__object_end(&w);
+	strbuf__adds(ret, "\n");
+	strbuf__free(&start);
 }
 
 /* The manager shows it as the state of the service. */

@@ -189,7 +189,7 @@ int session__add_events(struct session *s, struct err *err)
 	    (res = event_loop__timer(s->event_loop, EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
 	    (res = event_loop__timer(s->event_loop, 4 * EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
 	    (res = event_loop__timer(s->event_loop, MACHINE_NS, MACHINE_NS, on_machine, s)) < 0 ||
-	    (features__has(&s->features, FEATURE_BPF_STATS) &&
+	    (features__has(&s->features, FEATURE_BPF_STATS) && !s->opts->cpu_ppm &&
 	     (res = event_loop__timer(s->event_loop, MACHINE_NS, MACHINE_NS, on_cost,
 				      &s->cost_meter)) < 0) ||
 	    (s->discovery.mains &&

@@ -38,6 +38,12 @@ int uprobe_files__new(const struct uprobe_programs *progs, struct uprobe_files *
 /* Follows all processes from now on, in its own thread. */
 int uprobe_files__start(struct uprobe_files *files, struct err *err);
 
+/*
+ * The thread follows no process, or does so again and finds those that came meanwhile. Probes stay
+ * where they are. Any thread.
+ */
+void uprobe_files__rest(struct uprobe_files *files, bool rest);
+
 void uprobe_files__free(struct uprobe_files *files); /* stops the thread, detaches; accepts NULL */
 
 /*

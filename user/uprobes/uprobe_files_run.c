@@ -149,6 +149,12 @@ void uprobe_files__tick(struct uprobe_files *files)
 		uprobe_files__follow_busy(files);
 }
 
+/* A machine that starts programs all the time costs some percent of a CPU here. */
+void uprobe_files__rest(struct uprobe_files *files, bool rest)
+{
+	files->rests = rest;
+}
+
 static void *run(void *arg)
 {
 	struct uprobe_files *files = arg;
@@ -159,9 +165,14 @@ static void *run(void *arg)
 	for (;;) {
 		uint64_t now_ns;
 
+		fds[0].events = files->rests ? 0 : POLLIN;
 		poll(fds, 2, TICK_MS);
 		if (fds[1].revents)
 			return NULL;
+		if (files->rests) {
+			files->scan_due = true; /* what comes meanwhile is lost */
+			continue;
+		}
 		if (fds[0].revents)
 			uprobe_files__consume(files);
 		now_ns = clock__mono_ns();

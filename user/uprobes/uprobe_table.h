@@ -137,6 +137,7 @@ struct uprobe_files {
 	pthread_mutex_t lock;
 	pthread_t thread;
 	bool started;
+	_Atomic bool rests; /* uprobe_files__rest */
 	int stop_fd;
 	struct reaper *reaper;
 	bool scan_due;

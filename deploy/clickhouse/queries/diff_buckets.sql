@@ -6,8 +6,7 @@ FROM
     SELECT loop_key, {part} AS part, bucket, sum(cnt) AS total
     FROM loops
     ARRAY JOIN buckets AS bucket, counts AS cnt
-    WHERE time >= {since} AND time < {until} AND ({version} = '' OR version = {version})
-        AND ({unit} = '' OR unit = {unit}) AND ({process} = '' OR process = {process})
+    WHERE time >= {since} AND time < {until} {filter}
     GROUP BY loop_key, part, bucket
     ORDER BY loop_key, part, bucket
 )

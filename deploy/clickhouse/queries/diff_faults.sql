@@ -8,14 +8,12 @@ FROM
     (
         SELECT any(loop_key) AS key, fault, {part} AS part, count() AS blocks
         FROM blocks
-        WHERE hang = 0 AND time >= {since} AND time < {until} AND ({version} = '' OR version = {version})
-            AND ({unit} = '' OR unit = {unit}) AND ({process} = '' OR process = {process})
+        WHERE hang = 0 AND time >= {since} AND time < {until} {filter}
         GROUP BY fault, part
         UNION ALL
         SELECT any(loop_key) AS key, fault, {part} AS part, sum(blocks) AS blocks
         FROM left_out
-        WHERE time >= {since} AND time < {until} AND ({version} = '' OR version = {version})
-            AND ({unit} = '' OR unit = {unit}) AND ({process} = '' OR process = {process})
+        WHERE time >= {since} AND time < {until} {filter}
         GROUP BY fault, part
     )
     GROUP BY fault, part

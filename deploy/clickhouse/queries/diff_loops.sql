@@ -4,8 +4,7 @@
 SELECT toString(loop_key) AS loop_key, any(process) AS process_name, any(loop) AS loop_name, {part} AS part,
     sum(dispatches) AS dispatches
 FROM loops
-WHERE time >= {since} AND time < {until} AND ({version} = '' OR version = {version})
-    AND ({unit} = '' OR unit = {unit}) AND ({process} = '' OR process = {process})
+WHERE time >= {since} AND time < {until} {filter}
 GROUP BY loop_key, part
 ORDER BY loop_key, part
 LIMIT 160000

@@ -1,8 +1,7 @@
 -- The denominators: dispatches by process and loop.
--- Parameters: {since} and {until}, seconds since 1970; {unit} and {process}, texts, empty for all.
+-- Parameters: {since} and {until}, seconds since 1970; {filter}, nothing or conditions such as AND unit = 'x'.
 SELECT process, loop, sum(dispatches) AS dispatches
 FROM loops
-WHERE time >= {since} AND time < {until}
-    AND ({unit} = '' OR unit = {unit}) AND ({process} = '' OR process = {process})
+WHERE time >= {since} AND time < {until} {filter}
 GROUP BY process, loop
 LIMIT 10000

@@ -81,7 +81,7 @@ void row__begin(struct row *row, struct strbuf *out, const struct batch *batch, 
 	row__number(row, "start_ns", real_ns);
 	row__text(row, "agent", batch->agent);
 	row__number(row, "batch", batch->nr);
-	row__number(row, "nr", nr);
+	row__number(row, "nr", batch->first + nr);
 }
 
 void row__end(struct row *row)

@@ -130,8 +130,7 @@ static void add_loop(struct strbuf *out, const struct batch *batch, size_t nr,
 	row__number(&row, "dispatches", loop->dispatches);
 	row__number(&row, "blocks", loop->blocks);
 	row__number(&row, "max_ns", loop->max_ns);
-	put_buckets(&row, "buckets", "counts", loop->buckets, loop->n_buckets,
-		    loop->max_ns);
+	put_buckets(&row, "buckets", "counts", loop->buckets, loop->n_buckets, loop->max_ns);
 	if (delays) {
 		row__number(&row, "delayed", delays->dispatches);
 		put_buckets(&row, "delay_buckets", "delay_counts", delays->buckets,

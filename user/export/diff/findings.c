@@ -123,7 +123,8 @@ static int compare_delays(const struct diff_loop *loop, struct diff_fault *fault
 		     fault->sides[DIFF_B].delays_ns, fault->sides[DIFF_B].delay_cnt);
 	finding.p = normal_p(z / sqrt(dispersion_of_delays(fault, dispersion)));
 	for (unsigned i = 0; i < DIFF_SIDES; i++) /* they are sorted now */
-		finding.values[i] = (double)fault->sides[i].delays_ns[fault->sides[i].delay_cnt / 2];
+		finding.values[i] =
+			(double)fault->sides[i].delays_ns[fault->sides[i].delay_cnt / 2];
 	finding.ratio = finding.values[DIFF_B] / finding.values[DIFF_A];
 	finding.notable = finding.ratio >= TIME_RATIO || finding.ratio <= 1 / TIME_RATIO;
 	return add(ret, &finding);

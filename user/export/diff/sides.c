@@ -115,7 +115,7 @@ int diff__get_fault(struct diff *diff, struct diff_loop *loop, const char *key,
 	return fault ? 0 : -ENOMEM;
 }
 
-/* --- dispatches */
+/* --- dispatches, and blocks without a record */
 
 struct diff_interval *diff__new_interval(struct diff_side *side, size_t bucket_cnt)
 {
@@ -188,6 +188,25 @@ static void add_losses(struct diff_input *input, const Jankbpf__Lost *lost)
 		input->loss_cnt += loss.cnt;
 }
 
+/* Blocks that limits of an agent counted without a record, somewhere in the interval. */
+static int add_left_out(struct diff *diff, unsigned nr, const Jankbpf__LeftOut *left,
+			uint64_t at_ns)
+{
+	struct diff_fault *fault;
+	struct diff_loop *loop;
+	int res = get_loop(diff, left->process, left->loop, &loop);
+
+	diff->inputs[nr].block_cnt += left->blocks;
+	for (int i = 0; i < 2 && !res && loop; i++) { /* its fault, and all */
+		if (!i && !left->signature)
+			continue;
+		res = diff__get_fault(diff, loop, i ? "" : left->signature, &fault);
+		if (!res && fault)
+			res = diff__add_end(fault, nr, at_ns, left->blocks);
+	}
+	return res;
+}
+
 static int add_interval_record(struct diff *diff, unsigned nr, const Jankbpf__Interval *interval)
 {
 	struct diff_input *input = &diff->inputs[nr];
@@ -204,6 +223,9 @@ static int add_interval_record(struct diff *diff, unsigned nr, const Jankbpf__In
 	for (size_t i = 0; i < interval->n_loops && !res; i++)
 		res = add_loop(diff, nr, interval->loops[i], begin_ns,
 			       begin_ns + interval->elapsed_ns);
+	for (size_t i = 0; i < interval->n_left_out && !res; i++)
+		res = add_left_out(diff, nr, interval->left_out[i],
+				   begin_ns + interval->elapsed_ns / 2);
 	return res;
 }
 

@@ -93,12 +93,29 @@ static void add_char(struct strbuf *sb, const char *s, size_t len)
 		strbuf__add(sb, s, len);
 }
 
+/* Length of the text at s that needs no escape: nearly all of it. */
+static size_t plain_part(const char *s)
+{
+	size_t len = 0;
+
+	/* a char is unsigned on some machines */
+	while (s[len] >= ' ' && s[len] < 0x7f && s[len] != '"' && s[len] != '\\')
+		len++;
+	return len;
+}
+
 static void add_string(struct strbuf *sb, const char *str)
 {
 	size_t left = strlen(str), len;
 
 	strbuf__addc(sb, '"');
 	while (left) {
+		len = plain_part(str);
+		strbuf__add(sb, str, len);
+		str += len;
+		left -= len;
+		if (!left)
+			break;
 		len = text__utf8_len(str, left);
 		add_char(sb, str, len);
 		len += !len;

@@ -182,6 +182,17 @@ static int take_limited(struct metrics *m, const Jankbpf__Limited *limited)
 		       ?: add_count(&m->limited, NULL, &second, 1, limited->per_second);
 }
 
+static void take_reduction(struct metrics *m, const Jankbpf__Interval *interval)
+{
+	m->paused_ns += interval->paused_ns;
+	m->is_paused = interval->has_paused_ns;
+	m->governed = interval->has_governor_level;
+	m->level = interval->governor_level;
+	m->step_cnt += interval->governor_steps;
+	m->is_blind = interval->reduced && !strcmp(interval->reduced, "blind");
+	m->blind_ns += interval->blind_ns;
+}
+
 static int take_interval(struct metrics *m, const Jankbpf__Interval *interval)
 {
 	int res = take_open(m, interval->open, interval->n_open);
@@ -198,8 +209,10 @@ static int take_interval(struct metrics *m, const Jankbpf__Interval *interval)
 		res = take_limited(m, interval->limited) ?: res;
 	if (interval->cost) {
 		m->own_cpu_ns += interval->cost->user_cpu_ns;
+		m->bpf_ns += interval->cost->bpf_ns;
 		m->own_bytes = interval->cost->rss_kb << 10;
 	}
+	take_reduction(m, interval);
 	m->unwatched_known = interval->has_not_watched_count;
 	m->unwatched_cnt = interval->not_watched_count;
 	return res;

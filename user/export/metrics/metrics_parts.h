@@ -20,6 +20,12 @@ struct metrics {
 	uint64_t unwatched_cnt;
 	bool has_spool;
 	struct spool_state spool;
+	uint64_t paused_ns;
+	bool is_paused;
+	bool governed; /* there is a budget: then also */
+	bool is_blind;
+	uint32_t level;
+	uint64_t step_cnt, blind_ns, bpf_ns;
 };
 
 /* metrics_spool.c: adds the families of the spool. */

@@ -108,6 +108,27 @@ static void write_blocks(const struct writing *w, const struct metrics *m)
 		seconds_line(w, "open_dispatch_seconds", series->labels, series->seconds);
 }
 
+static void write_reduction(const struct writing *w, const struct metrics *m)
+{
+	head(w, "paused", "gauge", "1: the agent was paused in the last interval.");
+	count_line(w, "paused", NULL, m->is_paused);
+	head(w, "paused_seconds", "counter", "Time in which nothing was recorded: --pause.");
+	seconds_line(w, "paused_seconds_total", NULL, (double)m->paused_ns / NS_PER_SEC);
+	if (!m->governed)
+		return;
+	head(w, "governor_level", "gauge",
+	     "What was taken away to keep the budget: 0 for nothing.");
+	count_line(w, "governor_level", NULL, m->level);
+	head(w, "governor_steps", "counter", "Changes of this level.");
+	count_line(w, "governor_steps_total", NULL, m->step_cnt);
+	head(w, "blind", "gauge", "1: nothing is watched, because the budget does not allow it.");
+	count_line(w, "blind", NULL, m->is_blind);
+	head(w, "blind_seconds", "counter", "Time in which nothing was watched.");
+	seconds_line(w, "blind_seconds_total", NULL, (double)m->blind_ns / NS_PER_SEC);
+	head(w, "probes_cpu_seconds", "counter", "Estimated time in the agent's probes.");
+	seconds_line(w, "probes_cpu_seconds_total", NULL, (double)m->bpf_ns / NS_PER_SEC);
+}
+
 static void write_own(const struct writing *w, const struct metrics *m)
 {
 	write_counts(w, &m->lost, "lost", "What was lost, by reason.");
@@ -123,6 +144,7 @@ static void write_own(const struct writing *w, const struct metrics *m)
 	seconds_line(w, "own_cpu_seconds_total", NULL, (double)m->own_cpu_ns / NS_PER_SEC);
 	head(w, "own_memory_bytes", "gauge", "Resident memory of the agent's processes.");
 	count_line(w, "own_memory_bytes", NULL, m->own_bytes);
+	write_reduction(w, m);
 	head(w, "build_info", "gauge", "The agent's version.");
 	count_line(w, "build_info", "version=\"" JANK_VERSION "\"", 1);
 }

@@ -136,7 +136,7 @@ struct spool_reader {
 	uint64_t segment, after;
 	uint64_t at; /* in the segment */
 	char agent[SPOOL_AGENT_SZ];
-	uint64_t broken_cnt; /* segments with damage that were left for a later one */
+	uint64_t broken_cnt; /* damage that was passed over: batches, or the rest of a segment */
 	enum spool_reading what;
 	bool skips; /* `segment` is none, or its head is damaged */
 };

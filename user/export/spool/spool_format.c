@@ -15,6 +15,7 @@
 #define SEGMENT_MAGIC "JANKSPL\n"
 #define BATCH_MAGIC   "JBAT"
 #define ZSTD_LEVEL    3
+#define NR_MAX	      (UINT64_MAX / 2)
 
 _Static_assert(sizeof(struct spool_segment_head) == 56, "segment head");
 _Static_assert(sizeof(struct spool_batch_head) == 48, "batch head");
@@ -81,8 +82,8 @@ int spool__read_batch_head(const void *data, size_t len, struct spool_batch_head
 	ret->created_ns = le64toh(ret->created_ns);
 	ret->checksum = le64toh(ret->checksum);
 	if (memcmp(ret->magic, BATCH_MAGIC, sizeof(ret->magic)) || ret->head_sz < sizeof(*ret) ||
-	    ret->head_sz > SPOOL_HEAD_MAX || !ret->nr || !ret->record_cnt || !ret->packed_sz ||
-	    ret->raw_sz > SPOOL_RAW_MAX || ret->packed_sz > SPOOL_RAW_MAX ||
+	    ret->head_sz > SPOOL_HEAD_MAX || !ret->nr || ret->nr > NR_MAX || !ret->record_cnt ||
+	    !ret->packed_sz || ret->raw_sz > SPOOL_RAW_MAX || ret->packed_sz > SPOOL_RAW_MAX ||
 	    ret->record_cnt > ret->raw_sz)
 		return -EBADMSG;
 	return (int)ret->head_sz;
@@ -137,22 +138,35 @@ int spool__add_batch(struct strbuf *sb, uint64_t nr, uint32_t record_cnt, uint64
 	return sb->failed ? -ENOMEM : 0;
 }
 
-/* Reads record_cnt records; the rest of raw is refused. */
+/* True if the bytes are so many records: before memory is taken for a number that may be a lie. */
+static bool has_records(const char *raw, size_t len, uint32_t record_cnt)
+{
+	while (len && record_cnt) {
+		uint64_t size;
+		int head = stream__length(raw, len, &size);
+
+		if (head <= 0 || size > len - (size_t)head)
+			return false;
+		raw += (size_t)head + size;
+		len -= (size_t)head + size;
+		record_cnt--;
+	}
+	return !len && !record_cnt;
+}
+
 static int unpack(const char *raw, size_t len, uint32_t record_cnt, Jankbpf__Record **to)
 {
 	for (uint32_t i = 0; i < record_cnt; i++) {
 		uint64_t size;
 		int head = stream__length(raw, len, &size);
 
-		if (head <= 0 || size > len - (size_t)head)
-			return -EBADMSG;
 		to[i] = jankbpf__record__unpack(NULL, size, (const uint8_t *)raw + head);
 		if (!to[i])
 			return -EBADMSG;
 		raw += (size_t)head + size;
 		len -= (size_t)head + size;
 	}
-	return len ? -EBADMSG : 0;
+	return 0;
 }
 
 int spool__read_records(const void *data, const struct spool_batch_head *head,
@@ -160,11 +174,14 @@ int spool__read_records(const void *data, const struct spool_batch_head *head,
 {
 	const char *frame = (const char *)data + head->head_sz;
 	char *raw = malloc(head->raw_sz);
-	Jankbpf__Record **records = calloc(head->record_cnt, sizeof(*records));
-	int res = raw && records ? 0 : -ENOMEM;
+	Jankbpf__Record **records = NULL;
+	int res = raw ? 0 : -ENOMEM;
 
-	if (!res && ZSTD_decompress(raw, head->raw_sz, frame, head->packed_sz) != head->raw_sz)
+	if (!res && (ZSTD_decompress(raw, head->raw_sz, frame, head->packed_sz) != head->raw_sz ||
+		     !has_records(raw, head->raw_sz, head->record_cnt)))
 		res = -EBADMSG;
+	if (!res && !(records = calloc(head->record_cnt, sizeof(*records))))
+		res = -ENOMEM;
 	if (!res)
 		res = unpack(raw, head->raw_sz, head->record_cnt, records);
 	free(raw);

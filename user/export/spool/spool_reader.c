@@ -122,8 +122,12 @@ static int read_records(struct spool_reader *r, struct spool_batch *ret)
 		res = -EBADMSG;
 	if (!res)
 		res = spool__check_batch(data, &ret->head);
-	if (!res && r->what == SPOOL_RECORDS)
+	/* Whole, but not what we write: nothing else helps than to go on behind it. */
+	if (!res && r->what == SPOOL_RECORDS) {
 		res = spool__read_records(data, &ret->head, &ret->records);
+		r->broken_cnt += res == -EBADMSG;
+		res = res == -EBADMSG ? 0 : res;
+	}
 	free(data);
 	return res;
 }
@@ -152,9 +156,10 @@ static int next_here(struct spool_reader *r, struct spool_batch *ret)
 				return res;
 		}
 		r->at += (uint64_t)head->head_sz + head->packed_sz;
-		if (wanted) {
-			memcpy(ret->agent, r->agent, sizeof(ret->agent));
+		if (wanted)
 			r->after = head->nr;
+		if (wanted && (ret->records || r->what != SPOOL_RECORDS)) {
+			memcpy(ret->agent, r->agent, sizeof(ret->agent));
 			return 1;
 		}
 	}

@@ -63,7 +63,7 @@ void spool_room__make(struct spool_writer *w, uint64_t need)
 	uint64_t *list;
 	size_t cnt;
 
-	if (w->total + need <= w->opts.max_bytes || spool_dir__list(w->dirfd, &list, &cnt))
+	if (w->opts.max_bytes - need >= w->total || spool_dir__list(w->dirfd, &list, &cnt))
 		return;
 	for (size_t i = 0; i + 1 < cnt && w->total + need > w->opts.max_bytes; i++)
 		if (drop(w, list[i], list[i + 1]))

@@ -26,7 +26,7 @@ struct elffunc_place {
 struct elffunc {
 	int fd;	     /* owned, or -1: in memory */
 	void *mem;   /* owned, or NULL */
-	bool remote; /* elf has only the machine and the executable segments */
+	bool remote; /* elf has only the machine, the executable segments and the build id */
 	struct elf elf;
 };
 
@@ -35,7 +35,7 @@ struct elffunc {
  * the file, borrowed. The functions return what those below return; -EIO: there is no answer.
  */
 struct elffunc_ops {
-	/* Sets machine and loads. */
+	/* Sets machine, loads and build_id. */
 	int (*open)(void *ctx, int fd, uint64_t base, uint64_t size, struct elf *ret);
 	int (*find)(void *ctx, bool each, const char *const *names, size_t cnt,
 		    struct elffunc_place *ret);

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The spool: what is written is read again, also after crashes; its size; damaged and later ones. */
+#include "export/spool/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "export/json/json.h"
+#include "tests/scratch.h"
+#include "tests/tap.h"
+
+#define FOREVER 3600000000000ull
+
+static const char *const names[] = { "one", "two", NULL };
+
+static struct spool_opts opts_of(const char *dir, uint64_t max_bytes)
+{
+	return (struct spool_opts){
+		.dir = dir, .max_bytes = max_bytes, .interval_ns = FOREVER, .backends = names
+	};
+}
+
+/* A record that does not compress well; nr is its elapsed_ns. */
+static int add(struct spool_writer *w, uint64_t nr, size_t noise, struct sink_progress *progress)
+{
+	static char text[64 << 10];
+	Jankbpf__Record record = JANKBPF__RECORD__INIT;
+	Jankbpf__Summary summary = JANKBPF__SUMMARY__INIT;
+	static uint32_t state = 1;
+
+	for (size_t i = 0; i < noise; i++)
+		text[i] = (char)('0' + ((state = state * 1664525 + 1013904223) >> 24) % 64);
+	text[noise] = '\0';
+	record.schema = text;
+	record.type_case = JANKBPF__RECORD__TYPE_SUMMARY;
+	record.summary = &summary;
+	summary.has_elapsed_ns = true;
+	summary.elapsed_ns = nr;
+	return spool_writer__add(w, &record, progress);
+}
+
+static struct spool_writer *open_spool(const struct spool_opts *opts)
+{
+	struct spool_writer *w = NULL;
+	struct err err = {};
+
+	if (spool_writer__new(opts, &w, &err))
+		diag("%s", err.msg);
+	return w;
+}
+
+struct content {
+	uint64_t batches, records, first, last, first_nr, last_nr;
+	bool in_order;
+	int end; /* of the last call */
+	char agent[SPOOL_AGENT_SZ];
+	struct err err;
+};
+
+static struct content content_of(const char *dir, uint64_t after)
+{
+	struct content ret = { .in_order = true };
+	int dirfd = open(dir, O_RDONLY | O_DIRECTORY);
+	struct spool_reader reader;
+	struct spool_batch batch;
+
+	spool_reader__begin(&reader, dirfd, after);
+	while ((ret.end = spool_reader__next(&reader, &batch, &ret.err)) > 0) {
+		for (size_t i = 0; i < batch.head.record_cnt; i++) {
+			uint64_t nr = batch.records[i]->summary->elapsed_ns;
+
+			if (!ret.records++)
+				ret.first = nr;
+			else
+				ret.in_order &= nr == ret.last + 1;
+			ret.last = nr;
+		}
+		if (!ret.batches++)
+			ret.first_nr = batch.head.nr;
+		else
+			ret.in_order &= batch.head.nr == ret.last_nr + 1;
+		ret.last_nr = batch.head.nr;
+		memcpy(ret.agent, batch.agent, sizeof(ret.agent));
+		spool_batch__free(&batch);
+	}
+	spool_reader__end(&reader);
+	close(dirfd);
+	return ret;
+}
+
+static void test_round_trip(void)
+{
+	const char *dir = strdup(scratch__path("plain"));
+	const struct spool_opts opts = opts_of(dir, 64 << 20);
+	struct spool_writer *w = open_spool(&opts), *other = NULL;
+	struct content content, again;
+	struct err err = {};
+
+	for (uint64_t i = 1; i <= 100; i++)
+		is_int(add(w, i, 100, NULL), 0, "record %d is added", (int)i);
+	is_int(content_of(dir, 0).records, 0, "an open batch is not read");
+	is_int(spool_writer__due_ms(w) > 0, 1, "it is not due");
+	is_int(spool_writer__close_batch(w), 0, "it closes");
+	is_int(spool_writer__due_ms(w), -1, "then there is none");
+	for (uint64_t i = 101; i <= 150; i++)
+		add(w, i, 20000, NULL);
+	is_int(spool_writer__new(&opts, &other, &err), -EAGAIN, "a second writer is refused");
+	has_str(err.msg, "another jankbpf writes to this spool", "with the reason");
+	spool_writer__free(w);
+	content = content_of(dir, 0);
+	is_uint(content.records, 150, "all records are read");
+	ok(content.in_order && content.first == 1, "in order");
+	ok(content.batches > 3, "a batch closes at its size: %d batches", (int)content.batches);
+	again = content_of(dir, 2);
+	is_uint(again.first_nr, 3, "reading begins behind a batch");
+	w = open_spool(&opts);
+	add(w, 151, 10, NULL);
+	spool_writer__free(w);
+	again = content_of(dir, 0);
+	ok(again.records == 151 && again.in_order, "numbers of batches go on after a restart");
+	is_str(again.agent, content.agent, "the identity stays");
+	is_int((int)strspn(again.agent, "0123456789abcdef"), 32, "it has 32 digits");
+	free((char *)dir);
+}
+
+/* --- crashes */
+
+/* In a process that ends without closing anything. */
+static void crash_after(const struct spool_opts *opts,
+			void (*fn)(struct spool_writer *w, void *ctx), void *ctx)
+{
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		struct spool_writer *w = open_spool(opts);
+
+		if (w)
+			fn(w, ctx);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+static void add_three(struct spool_writer *w, void *ctx)
+{
+	uint64_t *next = ctx;
+
+	for (int i = 0; i < 3; i++)
+		add(w, (*next)++, 50, NULL);
+}
+
+static uint64_t size_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : (uint64_t)st.st_size;
+}
+
+static void append(const char *path, const void *bytes, size_t len)
+{
+	int fd = open(path, O_WRONLY | O_APPEND);
+
+	if (write(fd, bytes, len) != (ssize_t)len)
+		diag("cannot append");
+	close(fd);
+}
+
+static void copy(const char *from, const char *to)
+{
+	char command[500];
+
+	snprintf(command, sizeof(command), "cp -a %s %s", from, to);
+	if (system(command))
+		diag("cannot copy");
+}
+
+static void test_crash(void)
+{
+	const char *dir = strdup(scratch__path("crash"));
+	const struct spool_opts opts = opts_of(dir, 64 << 20);
+	char tail[200], segment[200], stale[200];
+	uint64_t next = 1, size;
+	struct spool_writer *w;
+	struct content content;
+
+	snprintf(tail, sizeof(tail), "%s/open.tail", dir);
+	snprintf(stale, sizeof(stale), "%s/stale", dir);
+	snprintf(segment, sizeof(segment), "%s/0000000001.spool", dir);
+	crash_after(&opts, add_three, &next);
+	next = 4; /* the child has its own copy */
+	ok(size_of(tail) > 0, "after a crash the open batch is on the disk");
+	append(tail, "\x40\0\0\0torn", 8);
+	w = open_spool(&opts);
+	copy(tail, stale);
+	add_three(w, &next);
+	spool_writer__free(w);
+	content = content_of(dir, 0);
+	ok(content.records == 6 && content.in_order && content.batches == 1,
+	   "its records are in the same batch, and a torn one is cut");
+	rename(stale, tail);
+	spool_writer__free(open_spool(&opts));
+	content = content_of(dir, 0);
+	is_uint(content.records, 6, "a tail whose batch was closed is not taken twice");
+
+	size = size_of(segment);
+	append(segment, "JBAT\x30\0\0\0", 8);
+	is_uint(content_of(dir, 0).records, 6, "a reader stops before a torn batch");
+	spool_writer__free(open_spool(&opts));
+	is_uint(size_of(segment), size, "the writer cuts it");
+	w = open_spool(&opts);
+	next = 7;
+	add_three(w, &next);
+	spool_writer__free(w);
+	content = content_of(dir, 0);
+	ok(content.records == 9 && content.in_order && content.last_nr == 2,
+	   "and goes on behind it");
+	free((char *)dir);
+}
+
+/* A record is begun before the crash, and given again after it. */
+struct resumed {
+	struct sink_progress *progress;
+	uint64_t nr;
+};
+
+static void add_unanswered(struct spool_writer *w, void *ctx)
+{
+	struct resumed *r = ctx;
+
+	sink_progress__begin(r->progress, r->nr);
+	add(w, r->nr, 50, r->progress);
+}
+
+static void test_resumed(void)
+{
+	const char *dir = strdup(scratch__path("resumed"));
+	struct spool_opts opts = opts_of(dir, 64 << 20);
+	struct resumed r = {
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), 1
+	};
+	struct spool_writer *w;
+	struct content content;
+
+	opts.interval_ns = 0; /* each record is due at once */
+	for (; r.nr <= 20; r.nr++) {
+		crash_after(&opts, add_unanswered, &r);
+		w = open_spool(&opts);
+		ok(sink_progress__begin(r.progress, r.nr), "record %d is resumed", (int)r.nr);
+		is_int(add(w, r.nr, 50, r.progress), 0, "and taken");
+		sink_progress__end(r.progress, r.nr, 0);
+		spool_writer__free(w);
+	}
+	content = content_of(dir, 0);
+	ok(content.records == 20 && content.in_order, "each is there once, %d in all",
+	   (int)content.records);
+	munmap(r.progress, 4096);
+	free((char *)dir);
+}
+
+/* --- size */
+
+static uint64_t bytes_of(const char *dir)
+{
+	struct spool_state state;
+
+	return spool_state__read(dir, names, &state, NULL) ? 0 : state.bytes;
+}
+
+static void set_position(const char *dir, const char *name, uint64_t batch)
+{
+	const struct spool_position position = { .batch = batch, .sent_records = 7 };
+	int dirfd = open(dir, O_RDONLY | O_DIRECTORY);
+
+	is_int(spool_dir__write_position(dirfd, name, &position), 0, "%s is at batch %d", name,
+	       (int)batch);
+	close(dirfd);
+}
+
+static void test_full(void)
+{
+	const char *dir = strdup(scratch__path("full"));
+	const struct spool_opts opts = opts_of(dir, 40000);
+	struct spool_writer *w = open_spool(&opts);
+	struct content content;
+	uint64_t before, sent;
+
+	for (uint64_t i = 1; i <= 60; i++) {
+		add(w, i, 3000, NULL);
+		spool_writer__close_batch(w);
+	}
+	content = content_of(dir, 0);
+	ok(bytes_of(dir) <= 40000, "the size is bounded: %d", (int)bytes_of(dir));
+	ok(content.in_order && content.last == 60 && content.records > 5, "the newest are kept");
+	is_uint(content.records + spool_writer__dropped(w), 60, "each dropped record is counted");
+	before = spool_writer__dropped(w);
+	set_position(dir, "one", 60);
+	for (uint64_t i = 61; i <= 70; i++) {
+		add(w, i, 3000, NULL);
+		spool_writer__close_batch(w);
+	}
+	ok(spool_writer__dropped(w) > before, "also those that only one backend has");
+	content = content_of(dir, 0);
+	before = spool_writer__dropped(w);
+	is_uint(content.records + before, 70, "and exactly");
+	sent = content.first_nr + 1;
+	set_position(dir, "two", sent);
+	for (uint64_t i = 71; i <= 90; i++) {
+		add(w, i, 3000, NULL);
+		spool_writer__close_batch(w);
+	}
+	content = content_of(dir, 0);
+	is_uint(spool_writer__dropped(w) - before, content.first_nr - 1 - sent,
+		"what every backend has is dropped without a count");
+	spool_writer__free(w);
+	free((char *)dir);
+}
+
+static void test_lost_segments(void)
+{
+	const char *dir = strdup(scratch__path("removed"));
+	const struct spool_opts opts = opts_of(dir, 64 << 20);
+	struct spool_writer *w = open_spool(&opts);
+	char command[200];
+
+	add(w, 1, 10, NULL);
+	spool_writer__free(w);
+	set_position(dir, "one", 500);
+	snprintf(command, sizeof(command), "rm %s/*.spool", dir);
+	if (system(command))
+		diag("rm");
+	w = open_spool(&opts);
+	add(w, 2, 10, NULL);
+	spool_writer__free(w);
+	is_uint(content_of(dir, 0).first_nr, 501, "a number of a batch is never used twice");
+	free((char *)dir);
+}
+
+/* --- positions */
+
+static void test_positions(void)
+{
+	static const char *const bad[] = { "",
+					   "x",
+					   "jankbpf-position 1\n",
+					   "jankbpf-position 1\nbatch",
+					   "jankbpf-position 2\nbatch 3\n",
+					   "jankbpf-position 1\nbatch 3",
+					   "\n\n\nbatch 3\n" };
+	const char *dir = strdup(scratch__path("positions"));
+	struct spool_position position;
+	int dirfd;
+
+	mkdir(dir, 0700);
+	dirfd = open(dir, O_RDONLY | O_DIRECTORY);
+	is_int(spool_dir__read_position(dirfd, "one", &position), 0, "no position yet");
+	is_uint(position.batch, 0, "is the begin");
+	set_position(dir, "one", 12);
+	spool_dir__read_position(dirfd, "one", &position);
+	ok(position.batch == 12 && position.sent_records == 7, "it is read again");
+	scratch__write_text("positions/one.position",
+			    "jankbpf-position 1\nbatch 9\nof_a_later_version 4\n");
+	is_int(spool_dir__read_position(dirfd, "one", &position), 0, "further lines are allowed");
+	is_uint(position.batch, 9, "and skipped");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		unlink(scratch__path("positions/one.position"));
+		scratch__write_text("positions/one.position", bad[i]);
+		is_int(spool_dir__read_position(dirfd, "one", &position), -EBADMSG, "damaged: %d",
+		       (int)i);
+		is_uint(position.batch, 0, "is the begin");
+	}
+	close(dirfd);
+	free((char *)dir);
+}
+
+/* --- other versions and damage */
+
+static void put_segment(const char *dir, const char *name, const void *bytes, size_t len)
+{
+	char path[200];
+	int fd;
+
+	mkdir(dir, 0700);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	if (write(fd, bytes, len) != (ssize_t)len)
+		diag("cannot write");
+	close(fd);
+}
+
+static void test_later_version(void)
+{
+	const char *dir = strdup(scratch__path("later"));
+	const struct spool_opts opts = opts_of(dir, 64 << 20);
+	struct spool_segment_head head, longer;
+	struct strbuf sb = STRBUF_INIT, bytes = STRBUF_INIT, raw = STRBUF_INIT;
+	Jankbpf__Record record = JANKBPF__RECORD__INIT;
+	Jankbpf__Summary summary = JANKBPF__SUMMARY__INIT;
+	struct spool_writer *w;
+	struct content content;
+	struct err err = {};
+
+	spool__add_segment_head(&sb, "0123456789abcdef0123456789abcdef", 1);
+	memcpy(&head, sb.data, sizeof(head));
+	longer = head;
+	longer.head_sz += 24;
+	record.schema = (char *)"jankbpf/1";
+	record.type_case = JANKBPF__RECORD__TYPE_SUMMARY;
+	record.summary = &summary;
+	summary.has_elapsed_ns = true;
+	summary.elapsed_ns = 1;
+	stream__add(&raw, RECORD_PROTO, &record);
+	strbuf__add(&bytes, &longer, sizeof(longer));
+	strbuf__add(&bytes, "members of a later one!!", 24);
+	is_int(spool__add_batch(&bytes, 1, 1, 5, &raw), 0, "a batch");
+	put_segment(dir, "0000000001.spool", bytes.data, bytes.len);
+	content = content_of(dir, 0);
+	is_uint(content.records, 1, "further members of a head are skipped");
+
+	head.format++;
+	memcpy(bytes.data, &head, sizeof(head));
+	put_segment(dir, "0000000001.spool", bytes.data, bytes.len);
+	content = content_of(dir, 0);
+	is_int(content.end, -EPROTONOSUPPORT, "a later format is refused by the reader");
+	has_str(content.err.msg, "a later version of jankbpf wrote it", "with the reason");
+	is_int(spool_writer__new(&opts, &w, &err), -EPROTONOSUPPORT, "and by the writer");
+	has_str(err.msg, "a later version", "with the reason");
+	strbuf__free(&sb);
+	strbuf__free(&bytes);
+	strbuf__free(&raw);
+	free((char *)dir);
+}
+
+static void test_damaged(void)
+{
+	const char *dir = strdup(scratch__path("damaged"));
+	const struct spool_opts opts = opts_of(dir, 40000);
+	struct spool_writer *w = open_spool(&opts);
+	struct content content;
+	char path[200];
+	int fd;
+
+	for (uint64_t i = 1; i <= 8; i++) {
+		add(w, i, 3000, NULL);
+		spool_writer__close_batch(w);
+	}
+	spool_writer__free(w);
+	snprintf(path, sizeof(path), "%s/0000000001.spool", dir);
+	fd = open(path, O_WRONLY);
+	if (pwrite(fd, "x", 1, 400) != 1)
+		diag("pwrite");
+	close(fd);
+	content = content_of(dir, 0);
+	ok(content.records >= 4 && content.records < 8 && content.last == 8,
+	   "a damaged batch costs the rest of its segment: %d of 8", (int)content.records);
+	put_segment(dir, "0000000001.spool",
+		    "not a segment, but 56 bytes or more of something else....", 57);
+	content = content_of(dir, 0);
+	ok(content.records >= 4 && content.last == 8 && !content.end, "so does a damaged head");
+	free((char *)dir);
+}
+
+/* --- who may be followed */
+
+static void test_links(void)
+{
+	const char *dir = strdup(scratch__path("links"));
+	const struct spool_opts opts = opts_of(dir, 64 << 20);
+	struct spool_writer *w = NULL;
+	struct err err = {};
+
+	mkdir(dir, 0700);
+	if (symlink("/etc/passwd", scratch__path("links/open.tail")))
+		diag("symlink");
+	is_int(spool_writer__new(&opts, &w, &err), -EPERM, "a link is not followed");
+	has_str(err.msg, "cannot open the spool", "with a message");
+	free((char *)dir);
+}
+
+int main(void)
+{
+	if (!spool__is_available())
+		skip_all("this build has no zstd");
+	scratch__init();
+	test_round_trip();
+	test_crash();
+	test_resumed();
+	test_full();
+	test_lost_segments();
+	test_positions();
+	test_later_version();
+	test_damaged();
+	test_links();
+	return tap__done();
+}

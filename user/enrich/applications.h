@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Applications of the traced processes: what the environment says, and the build id of the
+ * executable. Read when a process is seen or replaces its program. Used on the sink thread only.
+ */
+#ifndef JANK_ENRICH_APPLICATIONS_H
+#define JANK_ENRICH_APPLICATIONS_H
+
+#include "model/block.h"
+#include <stdint.h>
+
+struct applications;
+
+struct applications *applications__new(void);	    /* NULL: out of memory */
+void applications__free(struct applications *apps); /* accepts NULL */
+
+/* Reads what is known of the process into process->app, too. 0 or -ENOMEM. */
+int applications__read(struct applications *apps, struct identity *process);
+
+/* Borrowed until the next call of another function; NULL: not known. */
+const struct application *applications__of(const struct applications *apps, uint32_t pid);
+
+void applications__on_exit(struct applications *apps, uint32_t pid);
+
+#endif

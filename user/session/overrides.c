@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Overrides of a run. The probes compare with the least threshold of all; only a dispatch that is
+ * longer looks up the limit of its process (bpf/thread.bpf.h), so a fast one costs nothing more. The
+ * sink thread, which knows the name of the loop, decides.
+ */
+#include <string.h>
+
+#include "session/session_parts.h"
+
+const struct options *session__options(const struct session *s)
+{
+	return s->reload.live ? &s->reload.live->opts : s->opts;
+}
+
+static struct override_facts facts_of(const struct identity *process)
+{
+	return (struct override_facts){ .of = { [OVERRIDE_UNIT] = process->unit,
+						[OVERRIDE_CGROUP] = process->cgroup,
+						[OVERRIDE_PROCESS] = process->name } };
+}
+
+void session__limit(struct session *s, struct process_entry *process)
+{
+	const struct options *opts = session__options(s);
+	struct identity *identity = process->identity;
+	struct override_facts facts;
+
+	if (!identity)
+		return;
+	facts = facts_of(identity);
+	process->limit_ns = opts->override_cnt ? override__least_threshold(opts, &facts) : 0;
+	if (process->limit_ns)
+		loader__set_limit(s->loader, process->pid, process->limit_ns);
+	else if (s->limited)
+		loader__drop_limit(s->loader, process->pid);
+	s->limited |= process->limit_ns != 0;
+	identity->is_off = process->limit_ns == UINT64_MAX || process->over_budget;
+	identity->off = process->over_budget ? UNWATCHED_BUDGET : UNWATCHED_OVERRIDE;
+}
+
+void session__limit_all(struct session *s)
+{
+	struct process_entry *process;
+
+	for (process = s->processes.entries; process; process = process->hh.next) {
+		bool was_off = process->identity && process->identity->is_off;
+
+		session__limit(s, process);
+		if (process->identity && was_off != process->identity->is_off && !process->ended)
+			process_table__announce(&s->processes, process);
+	}
+}
+
+bool block__obey(struct block *block, const struct options *opts)
+{
+	const struct override_facts facts = { .of = { [OVERRIDE_UNIT] = block->unit,
+						      [OVERRIDE_CGROUP] = block->cgroup,
+						      [OVERRIDE_PROCESS] = block->process,
+						      [OVERRIDE_LOOP] = block__loop(block) } };
+	const struct override *of = opts->override_cnt ? override__find(opts, &facts) : NULL;
+	uint64_t hang_ns = of && of->has_hang ? of->hang_ns : opts->hang_ns;
+	uint64_t delay_ns = block__delay(block);
+
+	if (!opts->override_cnt)
+		return true;
+	if (of && of->unwatched)
+		return false;
+	block->threshold_ns = of && of->has_threshold ? of->threshold_ns : opts->threshold_ns;
+	block->over_hang = hang_ns && delay_ns > hang_ns;
+	block->hang_reported &= block->over_hang;
+	if (of && of->has_fps)
+		block->dropped_frames = dropped_frames(delay_ns, of->fps);
+	block->has_record_limit = of && of->has_records_per_signature;
+	block->record_limit = of ? of->records_per_signature : 0;
+	return block->type == BLOCK_HANG ? block->over_hang : delay_ns > block->threshold_ns;
+}
