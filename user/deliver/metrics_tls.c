@@ -134,7 +134,7 @@ static int check_both(const struct tls_library *tls, const struct metrics_access
 
 int metrics_tls__check(const struct metrics_access *access, struct err *err)
 {
-	struct tls_library tls;
+	struct tls_library tls = {};
 	int res;
 
 	if (!access->cert)
