@@ -34,8 +34,8 @@ bool metrics_access__allows(const struct metrics_access *access, const char *use
 /* --- metrics_tls.c */
 
 /*
- * Checks by GnuTLS, which it loads, that these are a certificate and its key; warns if it is not valid
- * now. access may have neither. 0, or -errno with a message.
+ * Checks by GnuTLS, which it loads, that these are a certificate and its key; warns if it is not
+ * valid now. access may have neither. 0, or -errno with a message.
  */
 int metrics_tls__check(const struct metrics_access *access, struct err *err);
 

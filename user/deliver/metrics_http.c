@@ -229,7 +229,7 @@ int metrics_http__wait(struct metrics_http *http, int fd)
 
 		if (cnt < 0 && errno != EINTR)
 			return -errno;
-		/* Also for fd alone: it may be readable more often than a connection's time is over. */
+		/* Also for fd alone: records may come more often than a connection times out. */
 		if (cnt >= 0)
 			mhd.run(http->daemon);
 		if (cnt > 0 && fds[0].revents)

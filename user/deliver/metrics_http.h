@@ -11,8 +11,8 @@
 #include "export/metrics/metrics.h"
 
 /*
- * Opens the listening socket of an address ("127.0.0.1:9435"). Returns a descriptor, or -errno with a
- * message. For the tracer.
+ * Opens the listening socket of an address ("127.0.0.1:9435"). Returns a descriptor, or -errno with
+ * a message. For the tracer.
  */
 int metrics_http__listen(const char *address, struct err *err);
 

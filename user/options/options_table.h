@@ -103,8 +103,8 @@ int parse__size(const char *str, const char *what, uint64_t min, uint64_t max, u
 		struct err *err);
 
 /*
- * --- parse_moment.c: a point in time: RFC 3339, a local "YYYY-MM-DD[ HH:MM[:SS]]", or a time with a
- * unit, which is so long ago. Sets ns since 1970. Returns and errors as above.
+ * --- parse_moment.c: a point in time: RFC 3339, a local "YYYY-MM-DD[ HH:MM[:SS]]", or a time with
+ * a unit, which is so long ago. Sets ns since 1970. Returns and errors as above.
  */
 int parse__moment(const char *str, const char *what, uint64_t now_ns, uint64_t *ret_ns,
 		  struct err *err);

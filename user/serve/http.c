@@ -14,7 +14,7 @@
 
 #define CONNECTIONS_MAX	 64
 #define IDLE_SECONDS	 15u
-#define HEADERS_MAX	 (32u << 10) /* bytes of memory of a connection: its headers, and its output */
+#define HEADERS_MAX	 (32u << 10) /* bytes of memory of a connection: its headers and output */
 #define FIRST_REQUEST_NS (20 * NS_PER_SEC)
 
 static const char page[] =
