@@ -181,7 +181,10 @@ uint64_t loader__skipped(const struct loader *loader);
 void loader__each_program(const struct loader *loader,
 			  void (*fn)(void *ctx, const char *name, int fd), void *ctx);
 
-/* Time and runs of our programs since the start. False: the kernel does not count them. */
+/*
+ * Time and runs of our programs while the statistics were on, without what these cost. False: the
+ * kernel does not count them.
+ */
 bool loader__cost(const struct loader *loader, uint64_t *ret_ns, uint64_t *ret_runs);
 
 #endif
