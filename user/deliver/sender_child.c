@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The process that sends records, and its parent, which starts it again. Both end with the socket. */
+/*
+ * The process that sends records, and its parent, which starts it again. Both end with the socket.
+ */
 #include "deliver/sender_process.h"
 
 #include <errno.h>
