@@ -76,7 +76,7 @@ live: #:tests tests against running programs (as root)
 
 # Live tests that do not depend on timing run two at a time.
 LIVE_PARALLEL := as_user deliver reactions blockcanary early_end filtered cli completion examples man names options preflight privileges doctor reports_json btf disk hardening stdout ends leases android mmaps \
-                 static leaks serve go_stripped go_off copies unloaded archive truncated_debug agent application control governor override top intervals
+                 static leaks serve go_stripped go_off copies unloaded archive truncated_debug agent application control governor override pid_namespace top intervals metrics_tls
 # HACKING.md lists their times.
 SLOW_UNIT          := symbol_gopclntab
 SLOW_LIVE_PARALLEL := compat32 features hostile jit kill loops pids send sites stopped targets

@@ -10,7 +10,7 @@ $(PAGE_INC) &: $(WEB_SRC)
 	$(call msg,GEN,$@)
 	$(Q)$(PYTHON) web/bundle.py $(PAGE_INC)
 
-$(VARIANT)/user/export/report/html.o $(VARIANT)/user/serve/http.o: $(PAGE_INC)
+$(VARIANT)/user/export/report/html.o $(VARIANT)/user/serve/http.o $(VARIANT)/user/serve/answers.o: $(PAGE_INC)
 
 # --- the page's own tests: not part of `make check`, which needs neither npm nor a browser
 

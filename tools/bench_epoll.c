@@ -2,7 +2,7 @@
 /*
  * What `make bench` traces for its micro figures: loops of only the thing to be measured.
  *
- *   bench_epoll CPU      reads lines "MODE MS", runs MODE for MS ms on that CPU, answers "NS MIN": the
+ *   bench_epoll CPU      reads lines "MODE MS", runs MODE for MS ms on that CPU, answers "NS MIN":
  *                        CPU time of one turn, median and least of many short stretches
  *
  * CPU time and not wall time, and the median of stretches of a millisecond, because the machine

@@ -263,7 +263,9 @@ static void test_shared_slot(void)
 	is_uint(logic__lost(JANK_LOST_COPY), 0, "nothing was lost");
 }
 
-/* Both slots have copies of other threads: the older one may belong to a wait that still goes on. */
+/*
+ * Both slots have copies of other threads: the older one may belong to a wait that still goes on.
+ */
 static void test_younger_copy_goes(void)
 {
 	static struct copy_slot slot;

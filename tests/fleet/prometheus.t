@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import bad
 from agents import Agent, free_port
 from bad import ok
+from certificate import Certificate
 from group import Group
 
 DEPLOY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../deploy/prometheus")
@@ -25,13 +26,14 @@ VARIABLES = {"$job": "jankbpf", "$instance": ".*", "$unit": ".*", "$__rate_inter
 
 
 class Prometheus:
-    def __init__(self, target):
+    def __init__(self, jobs):
         self.port, directory = free_port(), bad.scratch("server")
         os.mkdir(directory)
         path = os.path.join(directory, "prometheus.yml")
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"global": {"scrape_interval": "500ms", "evaluation_interval": "500ms"}, "rule_files": [os.path.abspath(RULES)],
-                       "scrape_configs": [{"job_name": "jankbpf", "static_configs": [{"targets": [f"127.0.0.1:{target}"]}]}]}, file)
+                       "scrape_configs": jobs}, file)
+        self.checked = subprocess.run(["promtool", "check", "config", path], capture_output=True, text=True, check=False, timeout=60)
         self.log = open(os.path.join(directory, "log"), "w", encoding="utf-8")
         process = subprocess.Popen(["prometheus", "--config.file", path, "--storage.tsdb.path", os.path.join(directory, "data"),
                                     "--web.listen-address", f"127.0.0.1:{self.port}"], stdout=self.log, stderr=self.log)
@@ -95,8 +97,48 @@ def check_data(server):
         records = re.findall(r"record: (\S+)", file.read())
     for record in records:
         ok(bad.wait_for(lambda r=record: server.values(r), 60), f"{record}: data")
-    lost = server.values('sum(rate(jankbpf_blocked_seconds_total[10s]))')
-    ok(lost and 0.3 < lost[0] < 1.2, "the rate of lost time is that of the program", lost)
+    ok(bad.wait_for(lambda: max(server.values('jankbpf_open_dispatch_seconds{process="simjank", loop="epoll"}'), default=0) > 0.05, 60),
+       "an open dispatch has the program's name")
+    # Until the program has run for 10 s the rate is lower.
+    lost = lambda: sum(server.values('sum(rate(jankbpf_blocked_seconds_total{job="jankbpf"}[10s]))'))
+    ok(bad.wait_for(lambda: 0.3 < lost() < 1.2, 60), "the rate of lost time is that of the program", lost())
+
+
+def job(name, port, **more):
+    return {"job_name": name, "static_configs": [{"targets": [f"127.0.0.1:{port}"]}], **more}
+
+
+class Closed:
+    """An agent that asks for TLS and a password, and what Prometheus needs for it."""
+
+    def __init__(self, group):
+        self.port, self.certificate = free_port(), Certificate("agent")
+        self.files = {name: self.password(name) for name in ("right", "wrong")}
+        self.agent = Agent("closed", group, {"store": {"interval": "500ms"},
+                                             "metrics": {"listen": f"127.0.0.1:{self.port}", "cert-file": self.certificate.path,
+                                                         "key-file": self.certificate.key, "user": "prometheus",
+                                                         "password-file": self.files["right"]}})
+
+    @staticmethod
+    def password(word):
+        path = bad.scratch(word + ".password")
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
+            file.write(word + "\n")
+        return path
+
+    def job(self, name, password):
+        return job(name, self.port, scheme="https", tls_config={"ca_file": self.certificate.path},
+                   basic_auth={"username": "prometheus", "password_file": self.files[password]})
+
+    def jobs(self):
+        return [self.job("closed", "right"), self.job("wrong", "wrong"), job("plain", self.port)]
+
+    def check(self, server):
+        ok(not server.checked.returncode, "promtool accepts tls_config and basic_auth", server.checked.stderr)
+        ok(bad.wait_for(lambda: server.values('jankbpf_blocks_total{job="closed"}'), 60), "by TLS and password it reads an agent that asks for them")
+        for name in ("wrong", "plain"):
+            ok(bad.wait_for(lambda n=name: server.values(f'up{{job="{n}"}}') == [0.0], 60), f"{name}: it gets nothing")
+        ok(server.values('up{job="closed"}') == [1.0], "while the other goes on")
 
 
 def main():
@@ -109,9 +151,12 @@ def main():
     bad.STARTED.append(process)
     port = free_port()
     agent = Agent("prometheus", group, {"store": {"interval": "500ms"}, "metrics": {"listen": f"127.0.0.1:{port}"}})
-    server = Prometheus(port)
+    closed = Closed(group)
+    server = Prometheus([job("jankbpf", port), *closed.jobs()])
     ok(bad.wait_for(lambda: server.values("jankbpf_blocks_total"), 60), "Prometheus reads the agent's metrics")
     check_data(server)
+    closed.check(server)
+    closed.agent.tracer.stop()
     check_alerts(server)
     agent.tracer.stop()
     bad.end(process)

@@ -2,8 +2,8 @@
 /*
  * Requests of a hostile jankbpf-name to the broker (user/files/broker.c). Whatever arrives, no
  * descriptor stays open, the next valid request is answered, and an answer gives only what
- * SECURITY.md allows. The oracle uses no code of the broker: it looks at the descriptor or the bytes
- * that came back.
+ * SECURITY.md allows. The oracle uses no code of the broker: it looks at the descriptor or the
+ * bytes that came back.
  */
 #include "files/broker.c"
 

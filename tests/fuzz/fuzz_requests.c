@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "deliver/message.h"
+#include "deliver/metrics_access.h"
 #include "files/apart.h"
 #include "files/broker_request.h"
 #include "files/proc.h"
@@ -351,10 +352,13 @@ static size_t one_setup(void)
 	const struct options opts = { .output_dir = fuzz__chance(&trial.fuzz, 2) ? "/tmp/x" : NULL,
 				      .qualifier = fuzz__chance(&trial.fuzz, 2) ? "q" : NULL,
 				      .journal = fuzz__chance(&trial.fuzz, 2) ? "j.jnl" : NULL };
+	const struct metrics_access no_access = {},
+				    some_access = { "cert", "key", "user", "secret" };
+	struct metrics_access got_access;
 	struct options got;
 	struct strbuf exact = STRBUF_INIT;
 
-	setup__pack(&opts, &trial.stream);
+	setup__pack(&opts, fuzz__chance(&trial.fuzz, 2) ? &some_access : &no_access, &trial.stream);
 	fuzz__damage_stream(&trial.fuzz, &trial.stream);
 	exact.data = malloc(trial.stream.len ?: 1);
 	exact.len = exact.cap = trial.stream.len;
@@ -364,12 +368,16 @@ static size_t one_setup(void)
 	if (fuzz__chance(&trial.fuzz, 2))
 		setup__forget_journal(&exact);
 	cost__begin(&trial.fuzz.cost);
-	if (setup__unpack(&exact, &got)) {
+	if (setup__unpack(&exact, &got, &got_access)) {
 		trial.refused_setups++;
 	} else {
 		check_string(&exact, got.output_dir);
 		check_string(&exact, got.qualifier);
 		check_string(&exact, got.journal);
+		check_string(&exact, got_access.cert);
+		check_string(&exact, got_access.key);
+		check_string(&exact, got_access.user);
+		check_string(&exact, got_access.password);
 		trial.setups++;
 	}
 	free(exact.data);

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """The example of each command, as `jankbpf help COMMAND` prints it, works."""
+import http.server
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -16,6 +18,19 @@ PRINTS = {"trace": "━━ ", "replay": '"type":"block"', "loops": "readQueryFro
           "help": "Usage: jankbpf replay", "serve": "http://127.0.0.1:7390/?token="}
 # A server runs until it is told to end.
 STOP = "{} > url & until grep -q token url; do sleep 0.1; done; cat url; kill $!; wait $!"
+
+
+class Empty(http.server.BaseHTTPRequestHandler):
+    """A ClickHouse without rows: tests/fleet asks a real one."""
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
 
 
 def output(*words):
@@ -38,6 +53,7 @@ def prepare(folder, pid):
     shutil.copy(os.path.join(ROOT, "deploy", "jankbpf.conf"), folder)
     for directory in ("blocks", "before", "after"):
         output(JANKBPF, "replay", "-q", "-o", f"{folder}/{directory}", f"{folder}/run.jnl")
+    output(JANKBPF, "replay", "-q", "--spool", f"{folder}/spool", f"{folder}/run.jnl")
     with open(f"{folder}/blocks.jsonl", "w", encoding="utf-8") as file:
         file.write(output(JANKBPF, "replay", "--json", f"{folder}/run.jnl"))
 
@@ -48,8 +64,9 @@ def run(folder, line):
                           text=True, timeout=120, check=False)
 
 
-def check(tap, folder, command):
+def check(tap, folder, command, port):
     line = re.search(r"(?m)^Example: .*\n  (.+)$", output(JANKBPF, "help", command))[1]
+    line = line.replace("127.0.0.1:8123", f"127.0.0.1:{port}")
     if command == "completion":
         line += "; complete -p jankbpf"
     if command == "serve":
@@ -62,12 +79,14 @@ def check(tap, folder, command):
 def main():
     need()
     tap = Tap()
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Empty)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
     folder = tempfile.mkdtemp(prefix="jank-examples-")
     simjank = start([os.path.join(ROOT, "simjank"), "--quiet", "--scenario", "busy:60ms,sleep:60ms", "--duration", "120s"])
     try:
         prepare(folder, simjank.pid)
         for command in re.findall(r"(?m)^  ([a-z]+) +\S", output(JANKBPF, "--help")):
-            check(tap, folder, command)
+            check(tap, folder, command, server.server_address[1])
         with open(f"{folder}/named.jsonl", encoding="utf-8") as file:
             tap.check(file.read().count('"type":"block"') >= 2, "symbolize wrote the blocks")
     finally:

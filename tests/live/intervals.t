@@ -47,6 +47,7 @@ def test_open():
     result = bad.Tracer("--json", "-t", "100ms", "-d", "5", "--interval", "300ms", "-p", process.pid).finish(60)
     opens = [i["open"][0] for i in of_type(result.records(), "interval") if i["open"]]
     ok(opens and all(o["tid"] == process.pid and o["loop"] == "epoll" for o in opens), "the open dispatch is named", opens)
+    ok(all(o["process"] == "simjank" for o in opens), "also by its process", opens)
     ok(any(o["state"] == "sleep" and o["duration_ns"] > 500 * MS for o in opens), "with its state and time", opens)
     bad.end(process)
 

@@ -194,6 +194,21 @@ static void test_hostile(void)
 
 /* --- other records */
 
+static void check_loops(const struct batch *batch)
+{
+	json_t *rows = rows_of(batch, "loops");
+
+	is_uint(json_array_size(rows), 3, "a row for each loop");
+	ok(number_at(rows, 2, "item") == 2 && number_at(rows, 2, "nr") == 0, "with its own key");
+	is_uint((uint64_t)json_integer_value(
+			json_array_get(json_object_get(json_array_get(rows, 0), "counts"), 0)),
+		100, "the histogram");
+	is_uint((uint64_t)json_integer_value(
+			json_array_get(json_object_get(json_array_get(rows, 0), "buckets"), 0)),
+		42, "in the bucket of its end");
+	json_decref(rows);
+}
+
 static void test_interval(void)
 {
 	Jankbpf__Record record = JANKBPF__RECORD__INIT, *list[] = { &record };
@@ -242,16 +257,7 @@ static void test_interval(void)
 		       json_array_get(json_object_get(json_array_get(rows, 0), "lost_reason"), 0)),
 	       "ring_full", "a loss");
 	json_decref(rows);
-	rows = rows_of(&batch, "loops");
-	is_uint(json_array_size(rows), 3, "a row for each loop");
-	ok(number_at(rows, 2, "item") == 2 && number_at(rows, 2, "nr") == 0, "with its own key");
-	is_uint((uint64_t)json_integer_value(
-			json_array_get(json_object_get(json_array_get(rows, 0), "counts"), 0)),
-		100, "the histogram");
-	is_uint((uint64_t)json_integer_value(
-			json_array_get(json_object_get(json_array_get(rows, 0), "buckets"), 0)),
-		42, "in the bucket of its end");
-	json_decref(rows);
+	check_loops(&batch);
 	rows = rows_of(&batch, "left_out");
 	is_str(text_at(rows, 0, "version"), "1", "what was left out has its process' version");
 	ok(!text_at(rows, 1, "version"), "or none, if there are two");

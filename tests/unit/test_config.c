@@ -153,7 +153,8 @@ static const struct {
 	{ "[block]\nthresold = 3\n",
 	  ":2: thresold: no such key in [block]; did you mean threshold?\n" },
 	{ "[metrics]\n\nzzzzzz = 3\n",
-	  ":3: zzzzzz: no such key in [metrics]; there are listen, textfile\n" },
+	  ":3: zzzzzz: no such key in [metrics]; there are listen, textfile, cert-file, "
+	  "key-file, user, password-file\n" },
 	{ "[metrics]\nthreshold = 3\n", ":2: threshold: a key of [block], not of [metrics]\n" },
 	{ "all = yes\n", ":1: all: a key before the first [SECTION]\n" },
 	{ "[select]\nall = maybe\n", ":2: all 'maybe': give yes or no\n" },

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "deliver/message.h"
+#include "deliver/metrics_access.h"
 #include "tests/export_fixture.h"
 #include "tests/export_run.h"
 #include "tests/tap.h"
@@ -166,20 +167,34 @@ static void test_setup(void)
 				      .keep_ns = 5,
 				      .max_size = 6,
 				      .output_dir = "/a dir",
-				      .qualifier = "q" };
+				      .qualifier = "q",
+				      .journal = "run.jnl",
+				      .metrics_listen = "[::1]:1" };
+	const struct metrics_access access = { "cert", "key", "user", "secret" };
+	struct metrics_access got_access;
 	struct strbuf sb = STRBUF_INIT;
 	struct options got;
 
-	setup__pack(&opts, &sb);
-	is_int(setup__unpack(&sb, &got), 0, "a setup");
+	setup__pack(&opts, &access, &sb);
+	is_int(setup__unpack(&sb, &got, &got_access), 0, "a setup");
 	ok(got.format == FORMAT_JSON && got.verbosity == -1 && got.keep_ns == 5 &&
 		   got.max_size == 6,
 	   "… has the numbers");
 	is_str(got.output_dir, "/a dir", "… the directory");
 	is_str(got.qualifier, "q", "… and the qualifier");
+	is_str(got.metrics_access->cert, "cert", "… the certificate");
+	is_str(got.metrics_access->key, "key", "… its key");
+	is_str(got.metrics_access->user, "user", "… the user of the metrics");
+	is_str(got.metrics_access->password, "secret", "… and the password");
+	is_str(got.journal, "run.jnl", "… and the journal");
+	setup__forget_journal(&sb);
+	is_int(setup__unpack(&sb, &got, &got_access), 0,
+	       "the setup of a process that is started again");
+	is_str(got.journal, NULL, "… has no journal");
+	is_str(got.metrics_listen, "[::1]:1", "… but what comes after it");
 	for (size_t len = 0, all = sb.len; len < all; len++) {
 		sb.len = len;
-		if (setup__unpack(&sb, &got) != -EBADMSG)
+		if (setup__unpack(&sb, &got, &got_access) != -EBADMSG)
 			ok(false, "a setup of %zu bytes is refused", len);
 	}
 	strbuf__free(&sb);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Faults: blocks are numbered and grouped, hangs that did not end are among them, limits are
- * counted; and the text of a fault: its later blocks in a line, the table of the summary, at most 25
- * lines a block, and no character beyond ASCII where the terminal has none.
+ * counted; and the text of a fault: its later blocks in a line, the table of the summary, at most
+ * 25 lines a block, and no character beyond ASCII where the terminal has none.
  */
 #include "export/record/faults.h"
 #include "tests/export_run.h"

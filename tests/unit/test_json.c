@@ -27,69 +27,67 @@ static int read_text(const char *text, size_t len, Jankbpf__Record **ret, uint64
 	return res;
 }
 
+/* Texts, and words of the refusal. */
+static const struct {
+	const char *text, *words;
+} refused[] = {
+	{ "", "no JSON: " },
+	{ "{", "no JSON: " },
+	{ "nonsense", "no JSON: " },
+	{ HEAD "\"pid\":}", "no JSON: " },
+	{ HEAD "\"pid\":1}{", "no JSON: " },
+	{ HEAD "\"process\":\"\xff\xfe\"}", "no JSON: " },
+	{ HEAD "\"process\":\"\\ud800\"}", "no JSON: " },
+	{ HEAD "\"process\":\"a\\u0000b\"}", "no JSON: " },
+	{ HEAD "\"duration_ns\":99999999999999999999999}", "no JSON: " },
+	{ HEAD "\"duration_ns\":1e999}", "no JSON: " },
+	{ "[]", "lacks type and schema" },
+	{ "{}", "lacks type and schema" },
+	{ "{\"type\":\"block\"}", "lacks type and schema" },
+	{ "{\"schema\":\"jankbpf/1\"}", "lacks type and schema" },
+	{ "{\"type\":7,\"schema\":\"jankbpf/1\"}", "lacks type and schema" },
+	{ "{\"type\":\"dispatch\",\"schema\":\"jankbpf/1\"}", "lacks type and schema" },
+	{ "{\"type\":\"schema\",\"schema\":\"jankbpf/1\"}", "lacks type and schema" },
+	{ "{\"type\":\"block\",\"schema\":1}", "lacks type and schema" },
+	{ HEAD "\"pid\":\"1\"}", "member 'pid' is not an integer" },
+	{ HEAD "\"pid\":1.5}", "member 'pid' is not an integer" },
+	{ HEAD "\"pid\":null}", "member 'pid' is not an integer" },
+	{ HEAD "\"pid\":-1}", "member 'pid' is -1, which is not in 0 to 4294967295" },
+	{ HEAD "\"pid\":4294967296}",
+	  "member 'pid' is 4294967296, which is not in 0 to 4294967295" },
+	{ HEAD "\"message\":{\"fd\":-1}}", "member 'fd' is -1, which is not in 0 to 2147483647" },
+	{ HEAD "\"message\":{\"ready\":0}}", "member 'ready' is 0, which is not in 1 to " },
+	{ HEAD "\"duration_ns\":-5}", "member 'duration_ns' is -5, which is not in 0 to " },
+	{ HEAD "\"process\":7}", "member 'process' is not a string" },
+	{ HEAD "\"cpu\":{\"busy\":1}}", "member 'busy' is not true or false" },
+	{ HEAD "\"cpu\":{\"total_pct\":\"9\"}}", "member 'total_pct' is not a number" },
+	{ HEAD "\"cpu\":[]}", "'Cpu' is not an object" },
+	{ HEAD "\"samples\":{}}", "member 'samples' is not an array" },
+	{ HEAD "\"samples\":[{},7]}", "'Sample' is not an object" },
+	{ HEAD "\"samples\":[{\"stack\":[{\"address\":16}]}]}", "is not an address of the form" },
+	{ HEAD "\"samples\":[{\"stack\":[{\"address\":\"16\"}]}]}", "is not an address" },
+	{ HEAD "\"samples\":[{\"stack\":[{\"address\":\"0x\"}]}]}", "is not an address" },
+	{ HEAD "\"samples\":[{\"stack\":[{\"address\":\"0xg\"}]}]}", "is not an address" },
+	{ HEAD "\"samples\":[{\"stack\":[{\"address\":\"0x-1\"}]}]}", "is not an address" },
+	{ HEAD "\"samples\":[{\"stack\":[{\"address\":\"0x 1\"}]}]}", "is not an address" },
+	{ HEAD "\"samples\":[{\"stack\":[{\"address\":\"0x0x1\"}]}]}", "is not an address" },
+	{ HEAD "\"samples\":[{\"stack\":[{\"address\":\"0x1ffffffffffffffff\"}]}]}",
+	  "is not an address" },
+	{ "{\"type\":\"summary\",\"schema\":\"jankbpf/"
+	  "1\",\"loops\":[{\"log2\":[1,\"2\"]}]}",
+	  "member 'log2' is not an integer" },
+};
+
 static void test_refused(void)
 {
-	static const struct {
-		const char *text, *words;
-	} rows[] = {
-		{ "", "no JSON: " },
-		{ "{", "no JSON: " },
-		{ "nonsense", "no JSON: " },
-		{ HEAD "\"pid\":}", "no JSON: " },
-		{ HEAD "\"pid\":1}{", "no JSON: " },
-		{ HEAD "\"process\":\"\xff\xfe\"}", "no JSON: " },
-		{ HEAD "\"process\":\"\\ud800\"}", "no JSON: " },
-		{ HEAD "\"process\":\"a\\u0000b\"}", "no JSON: " },
-		{ HEAD "\"duration_ns\":99999999999999999999999}", "no JSON: " },
-		{ HEAD "\"duration_ns\":1e999}", "no JSON: " },
-		{ "[]", "lacks type and schema" },
-		{ "{}", "lacks type and schema" },
-		{ "{\"type\":\"block\"}", "lacks type and schema" },
-		{ "{\"schema\":\"jankbpf/1\"}", "lacks type and schema" },
-		{ "{\"type\":7,\"schema\":\"jankbpf/1\"}", "lacks type and schema" },
-		{ "{\"type\":\"dispatch\",\"schema\":\"jankbpf/1\"}", "lacks type and schema" },
-		{ "{\"type\":\"schema\",\"schema\":\"jankbpf/1\"}", "lacks type and schema" },
-		{ "{\"type\":\"block\",\"schema\":1}", "lacks type and schema" },
-		{ HEAD "\"pid\":\"1\"}", "member 'pid' is not an integer" },
-		{ HEAD "\"pid\":1.5}", "member 'pid' is not an integer" },
-		{ HEAD "\"pid\":null}", "member 'pid' is not an integer" },
-		{ HEAD "\"pid\":-1}", "member 'pid' is -1, which is not in 0 to 4294967295" },
-		{ HEAD "\"pid\":4294967296}",
-		  "member 'pid' is 4294967296, which is not in 0 to 4294967295" },
-		{ HEAD "\"message\":{\"fd\":-1}}",
-		  "member 'fd' is -1, which is not in 0 to 2147483647" },
-		{ HEAD "\"message\":{\"ready\":0}}", "member 'ready' is 0, which is not in 1 to " },
-		{ HEAD "\"duration_ns\":-5}", "member 'duration_ns' is -5, which is not in 0 to " },
-		{ HEAD "\"process\":7}", "member 'process' is not a string" },
-		{ HEAD "\"cpu\":{\"busy\":1}}", "member 'busy' is not true or false" },
-		{ HEAD "\"cpu\":{\"total_pct\":\"9\"}}", "member 'total_pct' is not a number" },
-		{ HEAD "\"cpu\":[]}", "'Cpu' is not an object" },
-		{ HEAD "\"samples\":{}}", "member 'samples' is not an array" },
-		{ HEAD "\"samples\":[{},7]}", "'Sample' is not an object" },
-		{ HEAD "\"samples\":[{\"stack\":[{\"address\":16}]}]}",
-		  "is not an address of the form" },
-		{ HEAD "\"samples\":[{\"stack\":[{\"address\":\"16\"}]}]}", "is not an address" },
-		{ HEAD "\"samples\":[{\"stack\":[{\"address\":\"0x\"}]}]}", "is not an address" },
-		{ HEAD "\"samples\":[{\"stack\":[{\"address\":\"0xg\"}]}]}", "is not an address" },
-		{ HEAD "\"samples\":[{\"stack\":[{\"address\":\"0x-1\"}]}]}", "is not an address" },
-		{ HEAD "\"samples\":[{\"stack\":[{\"address\":\"0x 1\"}]}]}", "is not an address" },
-		{ HEAD "\"samples\":[{\"stack\":[{\"address\":\"0x0x1\"}]}]}",
-		  "is not an address" },
-		{ HEAD "\"samples\":[{\"stack\":[{\"address\":\"0x1ffffffffffffffff\"}]}]}",
-		  "is not an address" },
-		{ "{\"type\":\"summary\",\"schema\":\"jankbpf/"
-		  "1\",\"loops\":[{\"log2\":[1,\"2\"]}]}",
-		  "member 'log2' is not an integer" },
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
 		Jankbpf__Record *record;
 		struct err err = { 0 };
 		uint64_t cnt;
 
-		is_int(read_text(rows[i].text, strlen(rows[i].text), &record, &cnt, &err), -EBADMSG,
-		       "%s is refused", rows[i].text);
-		has_str(err.msg, rows[i].words, "with these words");
+		is_int(read_text(refused[i].text, strlen(refused[i].text), &record, &cnt, &err),
+		       -EBADMSG, "%s is refused", refused[i].text);
+		has_str(err.msg, refused[i].words, "with these words");
 		ok(!record && cnt == 77, "and gives nothing");
 	}
 }

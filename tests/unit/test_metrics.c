@@ -77,62 +77,80 @@ static void test_blocks(void)
 	metrics__free(m);
 }
 
-static void test_interval(void)
-{
+/* An interval with one of each, whose parts point at each other. */
+struct made_interval {
 	Jankbpf__Record record;
 	Jankbpf__Interval interval;
-	Jankbpf__Loop loop, *loops = &loop;
-	Jankbpf__Bucket buckets[3], *bucket_list[] = { &buckets[0], &buckets[1], &buckets[2] };
-	Jankbpf__LeftOut left, *lefts = &left;
-	Jankbpf__OpenDispatch open, *opens = &open;
+	Jankbpf__Loop loop, *loops;
+	Jankbpf__Bucket buckets[3], *bucket_list[3];
+	Jankbpf__LeftOut left, *lefts;
+	Jankbpf__OpenDispatch open, *opens;
 	Jankbpf__Lost lost;
 	Jankbpf__Cost cost;
-	struct metrics *m = metrics__new(10);
-	const char *text;
+};
 
-	jankbpf__record__init(&record);
-	jankbpf__interval__init(&interval);
-	jankbpf__loop__init(&loop);
-	jankbpf__left_out__init(&left);
-	jankbpf__open_dispatch__init(&open);
-	jankbpf__lost__init(&lost);
-	jankbpf__cost__init(&cost);
+static void make_loop(struct made_interval *made)
+{
+	static const uint64_t edges_ns[] = { NS_PER_MS, 40 * NS_PER_MS, 20 * NS_PER_SEC };
+	Jankbpf__Loop *loop = made->loops = &made->loop;
+
+	jankbpf__loop__init(loop);
 	for (unsigned i = 0; i < 3; i++) {
-		jankbpf__bucket__init(&buckets[i]);
-		buckets[i].has_upper_ns = true;
-		buckets[i].count = i + 1;
+		jankbpf__bucket__init(made->bucket_list[i] = &made->buckets[i]);
+		made->buckets[i].has_upper_ns = true;
+		made->buckets[i].upper_ns = edges_ns[i];
+		made->buckets[i].count = i + 1;
 	}
-	buckets[0].upper_ns = NS_PER_MS;
-	buckets[1].upper_ns = 40 * NS_PER_MS;
-	buckets[2].upper_ns = 20 * NS_PER_SEC;
-	loop.loop = (char *)"qt";
-	loop.process = (char *)"kate";
-	loop.buckets = bucket_list;
-	loop.n_buckets = 3;
-	left.signature = (char *)"ff";
-	left.blocks = 7;
-	left.total_ns = 3 * NS_PER_SEC;
-	left.kind = (char *)"disk";
-	open.loop = (char *)"qt";
-	open.duration_ns = 1500 * NS_PER_MS;
-	lost.has_ring_full = true;
-	lost.ring_full = 4;
-	cost.user_cpu_ns = 20 * NS_PER_MS;
-	interval.loops = &loops;
-	interval.n_loops = 1;
-	interval.left_out = &lefts;
-	interval.n_left_out = 1;
-	interval.open = &opens;
-	interval.n_open = 1;
-	interval.lost = &lost;
-	interval.cost = &cost;
-	interval.hangs = 2;
-	interval.has_not_watched_count = true;
-	interval.not_watched_count = 5;
-	record.interval = &interval;
-	record.type_case = JANKBPF__RECORD__TYPE_INTERVAL;
-	ok(!metrics__record(m, &record), "an interval is counted");
-	text = text_of(m, METRICS_TEXT);
+	loop->loop = (char *)"qt";
+	loop->process = (char *)"kate";
+	loop->buckets = made->bucket_list;
+	loop->n_buckets = 3;
+}
+
+static void make_lists(struct made_interval *made)
+{
+	jankbpf__left_out__init(made->lefts = &made->left);
+	made->left.signature = (char *)"ff";
+	made->left.blocks = 7;
+	made->left.total_ns = 3 * NS_PER_SEC;
+	made->left.kind = (char *)"disk";
+	jankbpf__open_dispatch__init(made->opens = &made->open);
+	made->open.loop = (char *)"qt";
+	made->open.process = (char *)"kate";
+	made->open.unit = (char *)"app.slice";
+	made->open.duration_ns = 1500 * NS_PER_MS;
+	jankbpf__lost__init(&made->lost);
+	made->lost.has_ring_full = true;
+	made->lost.ring_full = 4;
+	jankbpf__cost__init(&made->cost);
+	made->cost.user_cpu_ns = 20 * NS_PER_MS;
+}
+
+static void make_interval(struct made_interval *made)
+{
+	Jankbpf__Interval *interval = &made->interval;
+
+	make_loop(made);
+	make_lists(made);
+	jankbpf__interval__init(interval);
+	interval->loops = &made->loops;
+	interval->n_loops = 1;
+	interval->left_out = &made->lefts;
+	interval->n_left_out = 1;
+	interval->open = &made->opens;
+	interval->n_open = 1;
+	interval->lost = &made->lost;
+	interval->cost = &made->cost;
+	interval->hangs = 2;
+	interval->has_not_watched_count = true;
+	interval->not_watched_count = 5;
+	jankbpf__record__init(&made->record);
+	made->record.interval = interval;
+	made->record.type_case = JANKBPF__RECORD__TYPE_INTERVAL;
+}
+
+static void test_buckets(const char *text)
+{
 #define OF_KATE "{process=\"kate\",loop=\"qt\",unit=\"\""
 	has_str(text, "_bucket" OF_KATE ",le=\"0.0005\"} 0\n", "a bucket below");
 	has_str(text, "_bucket" OF_KATE ",le=\"0.001\"} 1\n", "an edge is in its bucket");
@@ -140,19 +158,58 @@ static void test_interval(void)
 	has_str(text, "_bucket" OF_KATE ",le=\"10.0\"} 3\n", "to the last edge");
 	has_str(text, "_bucket" OF_KATE ",le=\"+Inf\"} 6\n", "and beyond");
 	has_str(text, "jankbpf_dispatch_seconds_count" OF_KATE "} 6\n", "to the count");
+}
+
+static void test_interval(void)
+{
+#define OPEN_OF_KATE                                                                               \
+	"jankbpf_open_dispatch_seconds{process=\"kate\",loop=\"qt\",unit=\"app.slice\"}"
+	struct made_interval made;
+	struct metrics *m = metrics__new(10);
+	const char *text;
+
+	make_interval(&made);
+	ok(!metrics__record(m, &made.record), "an interval is counted");
+	text = text_of(m, METRICS_TEXT);
+	test_buckets(text);
 	has_str(text, "_fault_blocks_total{signature=\"ff\",function=\"\"} 7\n",
 		"what the limits left out");
 	has_str(text, "jankbpf_blocked_seconds_total{kind=\"disk\"} 3\n", "with its delays");
-	has_str(text, "jankbpf_open_dispatch_seconds{loop=\"qt\"} 1.5\n", "the open dispatch");
+	has_str(text, OPEN_OF_KATE " 1.5\n", "the open dispatch");
 	has_str(text, "jankbpf_lost_total{reason=\"ring_full\"} 4\n", "losses");
 	has_str(text, "jankbpf_hangs_total 2\n", "hangs");
 	has_str(text, "jankbpf_not_watched 5\n", "what is not watched");
 	has_str(text, "jankbpf_own_cpu_seconds_total 0.02\n", "our own cost");
-	interval.n_open = interval.n_loops = interval.n_left_out = 0;
-	metrics__record(m, &record);
+	made.interval.n_open = made.interval.n_loops = made.interval.n_left_out = 0;
+	metrics__record(m, &made.record);
 	text = text_of(m, METRICS_TEXT);
-	has_str(text, "jankbpf_open_dispatch_seconds{loop=\"qt\"} 0\n", "which has ended");
+	has_str(text, OPEN_OF_KATE " 0\n", "which has ended");
 	has_str(text, "jankbpf_lost_total{reason=\"ring_full\"} 8\n", "intervals add up");
+	metrics__free(m);
+}
+
+/* Open dispatches are bounded like loops. */
+static void test_many_open(void)
+{
+	struct made_interval made;
+	struct metrics *m = metrics__new(10);
+	char process[32];
+	unsigned cnt = 0;
+	const char *text;
+
+	make_interval(&made);
+	made.open.process = process;
+	for (unsigned i = 0; i < METRICS_LOOPS_MAX + 50; i++) {
+		snprintf(process, sizeof(process), "program-%u", i);
+		metrics__record(m, &made.record);
+	}
+	text = text_of(m, METRICS_TEXT);
+	has_str(text,
+		"open_dispatch_seconds{process=\"other\",loop=\"other\",unit=\"other\"} 1.5\n",
+		"further ones share a label set");
+	for (const char *at = text; (at = strstr(at, "\njankbpf_open_dispatch_seconds{")); at++)
+		cnt++;
+	is_int(cnt, METRICS_LOOPS_MAX + 1, "beside the others");
 	metrics__free(m);
 }
 
@@ -256,6 +313,7 @@ int main(void)
 	test_spool();
 	test_blocks();
 	test_interval();
+	test_many_open();
 	test_hostile();
 	test_bounds();
 	test_negotiate();

@@ -47,7 +47,7 @@ static int filter_fetch(void)
 
 static int start_tracer(void)
 {
-	return tracer_filter__start(DELIVER_PLAIN);
+	return tracer_filter__start(DELIVER_PLAIN, false);
 }
 
 static int filter_screen(void)
@@ -224,7 +224,7 @@ static int look_at_bpf_run(void)
 
 static void *narrow(void *arg)
 {
-	*(int *)arg = tracer_filter__run(DELIVER_PLAIN);
+	*(int *)arg = tracer_filter__run(DELIVER_PLAIN, false);
 	return NULL;
 }
 
@@ -370,6 +370,6 @@ int main(int argc, char **argv)
 	if (syscall_filter__is_available())
 		test_filters();
 	else
-		is_int(tracer_filter__start(DELIVER_PLAIN), -EOPNOTSUPP, "not available");
+		is_int(tracer_filter__start(DELIVER_PLAIN, false), -EOPNOTSUPP, "not available");
 	return tap__done();
 }

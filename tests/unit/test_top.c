@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * `jankbpf top`: rows and faults from records, their values, the history, the pictures at every size,
- * hostile names. To look at it: test_top show [COLUMNS [LINES]]
+ * `jankbpf top`: rows and faults from records, their values, the history, the pictures at every
+ * size, hostile names. To look at it: test_top show [COLUMNS [LINES]]
  */
 #include "export/top/view.h"
 

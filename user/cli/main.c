@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "deliver/deliver.h"
 #include "deliver/downloader.h"
+#include "deliver/metrics_access.h"
 #include "deliver/react.h"
 #include "deliver/sender_process.h"
 #include "export/sink.h"
@@ -33,6 +34,8 @@ static int run(const struct options *opts, struct err *err)
 			return cmd_agent__ask(opts, err);
 		if (!opts->check_config)
 			return session__run(opts, err);
+		if (opts->metrics_listen && metrics_access__check(opts, err))
+			return err->exit;
 		config__print(opts);
 		return JANK_EXIT_OK;
 	case CMD_REPLAY:

@@ -15,13 +15,15 @@
 #include "base/thread.h"
 #include "deliver/confine.h"
 #include "deliver/message.h"
+#include "deliver/metrics_access.h"
 #include "deliver/metrics_http.h"
 #include "journal/journal.h"
 
 #define ORPHAN_S 2 /* after the tracer's death a slow reader of stdout has this long */
 
 struct child {
-	struct options opts; /* strings: of setup */
+	struct options opts;	      /* strings: of setup */
+	struct metrics_access access; /* likewise */
 	struct strbuf setup;
 	struct sinks sinks;
 	struct sink_progress *progress;
@@ -78,9 +80,9 @@ static int open_child(struct child *child, enum deliver_kind kind, struct err *e
 		return err__set(err, -res, "cannot map shared memory: %s", strerror(-res));
 	res = message__receive_record(DELIVER_SOCKET_FD, &nr, &child->setup);
 	if (!res)
-		res = setup__unpack(&child->setup, &child->opts);
+		res = setup__unpack(&child->setup, &child->opts, &child->access);
 	if (!res && kind == DELIVER_HTTP) /* code that the filter does not allow to load */
-		res = metrics_http__load(err);
+		res = metrics_http__load(err) ?: metrics_tls__check(&child->access, err);
 	if (!res)
 		res = confine__deliver(kind, &child->opts, err);
 	if (res)

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/own_process.h"
 #include "deliver/message.h"
+#include "deliver/metrics_access.h"
 #include "deliver/metrics_http.h"
 
 #define BYTES_KEPT (4u << 20) /* of a record; a history has more */
@@ -170,6 +171,21 @@ enum deliver_kind deliver__kind(const struct options *opts)
 	return opts->command == CMD_AGENT && opts->metrics_listen ? DELIVER_HTTP : DELIVER_PLAIN;
 }
 
+/* 0 or -errno with a message. */
+static int pack_setup(struct deliver *d, const struct options *opts, struct err *err)
+{
+	struct metrics_access access = {};
+	int res = 0;
+
+	if (d->listen_fd >= 0)
+		res = metrics_access__read(opts, &access, err);
+	if (res)
+		return res;
+	setup__pack(opts, &access, &d->setup);
+	metrics_access__free(&access);
+	return 0;
+}
+
 int deliver__start(const struct options *opts, struct deliver **ret, struct err *err)
 {
 	struct deliver *d = calloc(1, sizeof(*d));
@@ -183,11 +199,12 @@ int deliver__start(const struct options *opts, struct deliver **ret, struct err 
 	res = options__has_screen(opts) ? take_terminal(d, err) : 0;
 	if (deliver__kind(opts) == DELIVER_HTTP)
 		res = d->listen_fd = metrics_http__listen(opts->metrics_listen, err);
+	if (res >= 0)
+		res = pack_setup(d, opts, err);
 	if (res < 0) {
 		deliver__free(d);
 		return res;
 	}
-	setup__pack(opts, &d->setup);
 	res = d->progress_fd =
 		own_process__shared("jankbpf-progress", SINK_MAX * sizeof(struct sink_progress));
 	if (res >= 0 && d->has_screen && pipe2(d->control_fds, O_CLOEXEC | O_NONBLOCK))
@@ -244,6 +261,8 @@ void deliver__free(struct deliver *d)
 	for (unsigned i = 0; i < 2; i++)
 		if (d->control_fds[i] >= 0)
 			close(d->control_fds[i]);
+	if (d->setup.data) /* it has the password */
+		explicit_bzero(d->setup.data, d->setup.cap);
 	strbuf__free(&d->setup);
 	strbuf__free(&d->bytes);
 	free(d);

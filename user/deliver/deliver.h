@@ -44,7 +44,9 @@ int deliver__open(struct deliver *deliver, struct err *err);
  */
 int deliver__control_fd(const struct deliver *deliver);
 
-/* A command of the user; the process is not trusted. -EAGAIN: there is none. -EBADMSG: not valid. */
+/*
+ * A command of the user; the process is not trusted. -EAGAIN: there is none. -EBADMSG: not valid.
+ */
 int deliver__command(const struct deliver *deliver, struct top_command *ret);
 
 /* After deliver__open: the descriptor of the journal, which the process created. Once. */

@@ -23,7 +23,7 @@
 #define SOCKET_FD 0
 #define ERRNO_MAX 4095
 
-struct request {
+struct download_request {
 	char build_id[BUILD_ID_HEX_SZ];
 };
 
@@ -106,7 +106,7 @@ static int receive(struct downloader *d, int *ret_fd)
 static int get(void *ctx, const char *build_id)
 {
 	struct downloader *d = ctx;
-	struct request request = {};
+	struct download_request request = {};
 	const struct iovec part = { &request, sizeof(request) };
 	int fd = -1, res;
 
@@ -173,7 +173,7 @@ static int answer(int res)
 
 static int serve(struct debuginfod *d)
 {
-	struct request request;
+	struct download_request request;
 	const struct iovec part = { &request, sizeof(request) };
 	int res = 0, fd;
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/socket.h"
+#include "deliver/metrics_access.h"
 
 #define ERRNO_MAX 4095
 
@@ -115,7 +116,8 @@ struct setup {
 	uint32_t color, each, stacks, top;
 	uint32_t has_dir, has_qualifier, has_journal; /* strings that follow, with their NUL */
 	uint32_t has_listen, has_textfile, max_signatures;
-	uint32_t has_spool, has_user;
+	uint32_t has_spool, has_user, has_tls, has_password;
+	uint32_t journal_is_open; /* its string is for nobody */
 	uint64_t spool_max;
 	uint32_t sends[SEND_CNT]; /* true: to this backend */
 };
@@ -126,7 +128,7 @@ static void add_string(struct strbuf *sb, const char *str)
 		strbuf__add(sb, str, strlen(str) + 1);
 }
 
-void setup__pack(const struct options *opts, struct strbuf *sb)
+void setup__pack(const struct options *opts, const struct metrics_access *access, struct strbuf *sb)
 {
 	struct setup setup = {
 		.keep_ns = opts->keep_ns,
@@ -150,6 +152,8 @@ void setup__pack(const struct options *opts, struct strbuf *sb)
 		.max_signatures = opts->max_signatures,
 		.has_spool = opts->spool != NULL,
 		.has_user = opts->records_user != NULL,
+		.has_tls = access->cert != NULL,
+		.has_password = access->password != NULL,
 		.spool_max = opts->spool_max,
 	};
 
@@ -163,12 +167,16 @@ void setup__pack(const struct options *opts, struct strbuf *sb)
 	add_string(sb, opts->metrics_textfile);
 	add_string(sb, opts->spool);
 	add_string(sb, opts->records_user);
+	add_string(sb, access->cert);
+	add_string(sb, access->key);
+	add_string(sb, access->user);
+	add_string(sb, access->password);
 }
 
 void setup__forget_journal(struct strbuf *sb)
 {
 	if (sb->len >= sizeof(struct setup))
-		((struct setup *)(void *)sb->data)->has_journal = false;
+		((struct setup *)(void *)sb->data)->journal_is_open = true;
 }
 
 /* Takes a string with its NUL, if there is one. */
@@ -181,7 +189,20 @@ static const char *take_string(const char **at, const char *end)
 	return nul ? str : NULL;
 }
 
-int setup__unpack(const struct strbuf *sb, struct options *ret)
+static int take_access(const struct setup *setup, const char *at, const char *end,
+		       struct metrics_access *ret)
+{
+	*ret = (struct metrics_access){};
+	if (setup->has_tls &&
+	    (!(ret->cert = take_string(&at, end)) || !(ret->key = take_string(&at, end))))
+		return -EBADMSG;
+	if (setup->has_password &&
+	    (!(ret->user = take_string(&at, end)) || !(ret->password = take_string(&at, end))))
+		return -EBADMSG;
+	return 0;
+}
+
+int setup__unpack(const struct strbuf *sb, struct options *ret, struct metrics_access *access)
 {
 	const char *at = sb->data + sizeof(struct setup), *end = sb->data + sb->len;
 	struct setup setup;
@@ -214,6 +235,8 @@ int setup__unpack(const struct strbuf *sb, struct options *ret)
 		return -EBADMSG;
 	if (setup.has_journal && !(ret->journal = take_string(&at, end)))
 		return -EBADMSG;
+	if (setup.journal_is_open)
+		ret->journal = NULL;
 	if (setup.has_listen && !(ret->metrics_listen = take_string(&at, end)))
 		return -EBADMSG;
 	if (setup.has_textfile && !(ret->metrics_textfile = take_string(&at, end)))
@@ -222,5 +245,6 @@ int setup__unpack(const struct strbuf *sb, struct options *ret)
 		return -EBADMSG;
 	if (setup.has_user && !(ret->records_user = take_string(&at, end)))
 		return -EBADMSG;
-	return 0;
+	ret->metrics_access = access;
+	return take_access(&setup, at, end, access);
 }

@@ -70,10 +70,14 @@ int answer__receive(int sock, uint64_t nr, unsigned sink_cnt, struct answer *ret
 /* Tracer: a command of the user, from a pipe. -EAGAIN: there is none. -EBADMSG: not valid. */
 int command__receive(int pipe_fd, struct top_command *ret);
 
-/* The options that matter to sinks; unpacked strings are borrowed from data. 0 or -EBADMSG. */
-void setup__pack(const struct options *opts, struct strbuf *sb);
+/*
+ * The options that matter to sinks, and access, whose address the unpacked options have; unpacked
+ * strings are borrowed from data. 0 or -EBADMSG.
+ */
+void setup__pack(const struct options *opts, const struct metrics_access *access,
+		 struct strbuf *sb);
 /* For a process that is started again: the journal is open, and must not be emptied. */
 void setup__forget_journal(struct strbuf *sb);
-int setup__unpack(const struct strbuf *sb, struct options *ret);
+int setup__unpack(const struct strbuf *sb, struct options *ret, struct metrics_access *access);
 
 #endif

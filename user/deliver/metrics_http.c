@@ -15,6 +15,8 @@
 #define CONNECTIONS_MAX	 8
 #define CONNECTION_BYTES (32u << 10) /* of the head of a request and its answer */
 #define CONNECTION_S	 10
+#define CHALLENGE	 "Basic realm=\"jankbpf\", charset=\"UTF-8\""
+#define TLS_PRIORITIES	 "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 /* --- the socket */
 
@@ -55,6 +57,7 @@ struct metrics_http {
 	struct MHD_Daemon *daemon;
 	int epoll_fd;
 	const struct metrics *metrics;
+	const struct metrics_access *access;
 };
 
 int metrics_http__load(struct err *err)
@@ -74,7 +77,10 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status
 	if (response && !body->failed &&
 	    mhd.add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type) == MHD_YES &&
 	    (status != MHD_HTTP_METHOD_NOT_ALLOWED ||
-	     mhd.add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD") == MHD_YES))
+	     mhd.add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD") == MHD_YES) &&
+	    (status != MHD_HTTP_UNAUTHORIZED ||
+	     mhd.add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, CHALLENGE) ==
+		     MHD_YES))
 		ret = mhd.queue_response(connection, status, response);
 	if (response)
 		mhd.destroy_response(response);
@@ -88,6 +94,20 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status
 
 	strbuf__addf(&body, "%s\n", text);
 	return answer(connection, status, "text/plain; charset=utf-8", &body);
+}
+
+static bool may_read(const struct metrics_http *http, struct MHD_Connection *connection)
+{
+	char *password = NULL, *user;
+	bool ret;
+
+	if (!http->access->password)
+		return true;
+	user = mhd.basic_auth_get_username_password(connection, &password);
+	ret = user && password && metrics_access__allows(http->access, user, password);
+	mhd.free(user);
+	mhd.free(password);
+	return ret;
 }
 
 /* Called once with the head of a request, then for its body, which is not read, then at its end. */
@@ -110,6 +130,9 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 		*data_size = 0;
 		return MHD_YES;
 	}
+	if (!may_read(http, connection))
+		return refuse(connection, MHD_HTTP_UNAUTHORIZED,
+			      "give user and password of [metrics]");
 	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
 		return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
 	if (strcmp(url, "/metrics"))
@@ -122,20 +145,52 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 
 /* --- the server */
 
-int metrics_http__new(int listen_fd, const struct metrics *metrics, struct metrics_http **ret,
+static int check_library(const struct metrics_access *access, struct err *err)
+{
+	if (access->cert && mhd.is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
+		return err__set(err, ENOSYS,
+				"this libmicrohttpd has no TLS: leave out cert-file and key-file "
+				"in [metrics]");
+	if (access->password && mhd.is_feature_supported(MHD_FEATURE_BASIC_AUTH) != MHD_YES)
+		return err__set(err, ENOSYS,
+				"this libmicrohttpd has no basic authentication: leave out user "
+				"and password-file in [metrics]");
+	return 0;
+}
+
+static struct MHD_Daemon *start_daemon(struct metrics_http *http, int listen_fd)
+{
+	const struct MHD_OptionItem tls[] = {
+		{ MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)http->access->cert },
+		{ MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)http->access->key },
+		{ MHD_OPTION_HTTPS_PRIORITIES, 0, TLS_PRIORITIES },
+		{ MHD_OPTION_END, 0, NULL },
+	};
+	const struct MHD_OptionItem *more = http->access->cert ? tls : &tls[3];
+	unsigned flags = MHD_USE_EPOLL | (http->access->cert ? MHD_USE_TLS : 0);
+
+	return mhd.start_daemon(flags, 0, NULL, NULL, on_request, http, MHD_OPTION_LISTEN_SOCKET,
+				listen_fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+				MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+				MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONNECTION_S,
+				MHD_OPTION_ARRAY, more, MHD_OPTION_END);
+}
+
+int metrics_http__new(int listen_fd, const struct metrics *metrics,
+		      const struct metrics_access *access, struct metrics_http **ret,
 		      struct err *err)
 {
-	struct metrics_http *http = calloc(1, sizeof(*http));
+	int res = check_library(access, err);
+	struct metrics_http *http = res ? NULL : calloc(1, sizeof(*http));
 	const union MHD_DaemonInfo *info;
 
+	if (res)
+		return res;
 	if (!http)
 		return err__set(err, ENOMEM, "out of memory");
 	http->metrics = metrics;
-	http->daemon = mhd.start_daemon(
-		MHD_USE_EPOLL, 0, NULL, NULL, on_request, http, MHD_OPTION_LISTEN_SOCKET, listen_fd,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONNECTION_S, MHD_OPTION_END);
+	http->access = access;
+	http->daemon = start_daemon(http, listen_fd);
 	info = http->daemon ? mhd.get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
 	if (!info) {
 		metrics_http__free(http);
@@ -174,7 +229,8 @@ int metrics_http__wait(struct metrics_http *http, int fd)
 
 		if (cnt < 0 && errno != EINTR)
 			return -errno;
-		if (cnt >= 0 && (fds[1].revents || !cnt))
+		/* Also for fd alone: records may come more often than a connection times out. */
+		if (cnt >= 0)
 			mhd.run(http->daemon);
 		if (cnt > 0 && fds[0].revents)
 			return 0;
@@ -190,7 +246,8 @@ int metrics_http__load(struct err *err)
 			"[metrics], and textfile for node_exporter");
 }
 
-int metrics_http__new(int listen_fd, const struct metrics *metrics, struct metrics_http **ret,
+int metrics_http__new(int listen_fd, const struct metrics *metrics,
+		      const struct metrics_access *access, struct metrics_http **ret,
 		      struct err *err)
 {
 	return metrics_http__load(err);

@@ -7,11 +7,12 @@
 #define JANK_DELIVER_METRICS_HTTP_H
 
 #include "base/err.h"
+#include "deliver/metrics_access.h"
 #include "export/metrics/metrics.h"
 
 /*
- * Opens the listening socket of an address ("127.0.0.1:9435"). Returns a descriptor, or -errno with a
- * message. For the tracer.
+ * Opens the listening socket of an address ("127.0.0.1:9435"). Returns a descriptor, or -errno with
+ * a message. For the tracer.
  */
 int metrics_http__listen(const char *address, struct err *err);
 
@@ -20,8 +21,12 @@ int metrics_http__load(struct err *err);
 
 struct metrics_http;
 
-/* Serves the metrics, which are borrowed, on a listening socket. 0, or -errno with a message. */
-int metrics_http__new(int listen_fd, const struct metrics *metrics, struct metrics_http **ret,
+/*
+ * Serves the metrics on a listening socket, as access says; both are borrowed. 0, or -errno with a
+ * message.
+ */
+int metrics_http__new(int listen_fd, const struct metrics *metrics,
+		      const struct metrics_access *access, struct metrics_http **ret,
 		      struct err *err);
 void metrics_http__free(struct metrics_http *http); /* accepts NULL */
 

@@ -4,15 +4,17 @@
 #define JANK_DELIVER_METRICS_SINK_H
 
 #include "base/err.h"
+#include "deliver/metrics_access.h"
 #include "export/sink.h"
 #include "send/send.h"
 #include <stddef.h>
 
 struct sink_metrics_opts {
 	size_t max_signatures;
-	int listen_fd;	      /* of metrics_http__listen; -1: no server */
-	const char *textfile; /* replaced at each interval; borrowed. NULL: none */
-	const char *spool;    /* whose state is shown; borrowed. NULL: none */
+	int listen_fd;			     /* of metrics_http__listen; -1: no server */
+	const struct metrics_access *access; /* with a server; borrowed */
+	const char *textfile;		     /* replaced at each interval; borrowed. NULL: none */
+	const char *spool;		     /* whose state is shown; borrowed. NULL: none */
 	struct send_names names;
 };
 

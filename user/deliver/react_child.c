@@ -89,8 +89,8 @@ static void restore_signals(void)
 }
 
 /*
- * In the child, with a session of its own: no terminal, and a group to kill. The tracer knows of the
- * command before it can cause a block.
+ * In the child, with a session of its own: no terminal, and a group to kill. The tracer knows of
+ * the command before it can cause a block.
  */
 static void exec_command(const char *command, int input, int output, char **env)
 {

@@ -80,7 +80,9 @@ static bool take_file(int dirfd, const char *name, const struct stat *st,
 	       !fchownat(dirfd, name, account->uid, account->gid, AT_SYMLINK_NOFOLLOW);
 }
 
-/* A directory of the system's, such as /root, must not get another owner: so look at its content. */
+/*
+ * A directory of the system's, such as /root, must not get another owner: so look at its content.
+ */
 static int take(int fd, const struct user_account *account)
 {
 	struct stat st;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The process that sends records, and its parent. Each watches the other; both end with the socket. */
+/*
+ * The process that sends records, and its parent. Each watches the other; both end with the
+ * socket.
+ */
 #include "deliver/sender_process.h"
 
 #include <errno.h>

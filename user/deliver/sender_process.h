@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The process that sends the records of the spool, jankbpf-send: it has the network, the spool, and no
- * capability. It gets nothing from the tracer but its options; nothing of the network reaches the
- * tracer. The tracer's filter of system calls is not for it, so it could not be started again from
- * there: it has a parent, started before that filter and confined in the same way, which does it. If
- * the parent ends, the process becomes the parent of a new one; if both end at once, nothing is sent
- * until the next run.
+ * The process that sends the records of the spool, jankbpf-send: it has the network, the spool, and
+ * no capability. It gets nothing from the tracer but its options; nothing of the network reaches
+ * the tracer. The tracer's filter of system calls is not for it, so it could not be started again
+ * from there: it has a parent, started before that filter and confined in the same way, which does
+ * it. If the parent ends, the process becomes the parent of a new one; if both end at once, nothing
+ * is sent until the next run.
  */
 #ifndef JANK_DELIVER_SENDER_PROCESS_H
 #define JANK_DELIVER_SENDER_PROCESS_H
@@ -20,8 +20,8 @@
 struct sender_process;
 
 /*
- * Starts the process, if a backend has a URL; *ret: else NULL. Needs the capabilities of root's start,
- * and no filter. Returns 0, or -errno with a message.
+ * Starts the process, if a backend has a URL; *ret: else NULL. Needs the capabilities of root's
+ * start, and no filter. Returns 0, or -errno with a message.
  */
 int sender_process__start(const struct options *opts, struct sender_process **ret, struct err *err);
 

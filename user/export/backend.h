@@ -19,8 +19,10 @@ struct batch {
 	uint64_t nr;	   /* of the batch in the spool: from 1, each one more than the last */
 	Jankbpf__Record *const *records;
 	size_t record_cnt;
-	/* Place of the first of these records in the batch of the spool; not 0 after a request that was
-	 * too large is split. */
+	/*
+	 * Place of the first of these records in the batch of the spool; not 0 after a request that
+	 * was too large is split.
+	 */
 	size_t first;
 };
 
@@ -42,8 +44,9 @@ struct backend {
 	const struct backend_part *parts;
 	size_t part_cnt;
 	/*
-	 * Reads the body of an answer with status 200, at most 64 KB of it. 0; *ret_rejected records
-	 * were refused for good (they are counted as lost) and *why says the backend's reason;
+	 * Reads the body of an answer with status 200, at most 64 KB of it. 0; *ret_rejected
+	 * records were refused for good (they are counted as lost) and *why says the backend's
+	 * reason;
 	 * -EBADMSG: not an answer of such a backend. NULL: the status says all.
 	 */
 	int (*check)(const void *body, size_t len, uint64_t *ret_rejected, struct err *why);

@@ -129,7 +129,8 @@ struct sink *sink_text__new(int fd, const struct sink_text_opts *opts);
 /*
  * `jankbpf top`: tables of loops and faults, from intervals and blocks. Batch: each interval is
  * printed to fd. Else it is a screen on that terminal, with keys from keys_fd; needs are written to
- * control_fd as struct top_command. dir: for the records that the user saves; NULL: the current one.
+ * control_fd as struct top_command. dir: for the records that the user saves; NULL: the current
+ * one.
  */
 struct sink_top_opts {
 	struct sink_text_opts text;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of the files in DIR that are named by a time: PREFIXyyyy-MM-dd_HH-mm-ss.SSS[-ATTEMPT]SUFFIX. */
+/*
+ * Names of the files in DIR that are named by a time:
+ * PREFIXyyyy-MM-dd_HH-mm-ss.SSS[-ATTEMPT]SUFFIX.
+ */
 #ifndef JANK_EXPORT_TIMED_NAME_H
 #define JANK_EXPORT_TIMED_NAME_H
 

@@ -222,8 +222,8 @@ static bool may_follow(struct broker *broker, const char *path)
 }
 
 /*
- * Not asked of an O_PATH descriptor: its file system may never answer. The helper process that reads
- * such a file refuses procfs itself (apart.c).
+ * Not asked of an O_PATH descriptor: its file system may never answer. The helper process that
+ * reads such a file refuses procfs itself (apart.c).
  */
 static bool is_of_procfs(int fd)
 {

@@ -77,9 +77,9 @@ bool openfile__trusts(dev_t dev);
 /*
  * --- images: the bytes of a file that may be hostile: a descriptor, or memory
  *
- * Files are read with pread and not mapped (but those of symbol/dwarf/dwarf_file.c). Their owner may
- * truncate them at any time, and an access to a mapping would then kill us with SIGBUS. pread also
- * keeps them out of our resident memory.
+ * Files are read with pread and not mapped (but those of symbol/dwarf/dwarf_file.c). Their owner
+ * may truncate them at any time, and an access to a mapping would then kill us with SIGBUS. pread
+ * also keeps them out of our resident memory.
  */
 
 struct image {

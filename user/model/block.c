@@ -153,6 +153,10 @@ void interval__free(struct interval *interval)
 	if (!interval)
 		return;
 	free_loops(interval->loops, interval->loop_cnt);
+	for (size_t i = 0; i < interval->open_cnt; i++) {
+		free(interval->open[i].process);
+		free(interval->open[i].unit);
+	}
 	free(interval->open);
 	free(interval->lost);
 	unwatched__free(&interval->unwatched);

@@ -405,6 +405,7 @@ struct open_dispatch {
 	uint64_t duration_ns; /* so far; 0: it has not begun */
 	uint64_t delay_ns;    /* its start delay; so far if it has not begun */
 	uint32_t state;	      /* JANK_STATE_* */
+	char *process, *unit; /* in an interval; NULL: not known */
 };
 
 /* What the loops did in a part of the run. */

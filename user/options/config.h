@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Configuration of `jankbpf agent`: an INI file whose keys are options. The rows of the option table
- * parse the values, so that ranges and messages are those of the command line.
+ * Configuration of `jankbpf agent`: an INI file whose keys are options. The rows of the option
+ * table parse the values, so that ranges and messages are those of the command line.
  */
 #ifndef JANK_OPTIONS_CONFIG_H
 #define JANK_OPTIONS_CONFIG_H

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --help, `help COMMAND` and `completion SHELL`, from the tables of commands and options. stdout. */
+/*
+ * --help, `help COMMAND` and `completion SHELL`, from the tables of commands and options. stdout.
+ */
 #include <stdio.h>
 #include <string.h>
 

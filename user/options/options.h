@@ -52,6 +52,7 @@ enum report_format {
 };
 
 struct sink;
+struct metrics_access;
 
 /* How records reach a backend; NULL: not given. */
 struct backend_options {
@@ -136,8 +137,12 @@ struct options {
 	unsigned max_signatures;		       /* in the metrics */
 	const char *metrics_listen;		       /* ADDRESS:PORT; NULL: no HTTP server */
 	const char *metrics_textfile;		       /* NULL: none */
-	const char *spool;			       /* DIR; NULL: none */
-	uint64_t spool_max;			       /* bytes */
+	const char *metrics_cert, *metrics_key;	       /* files; both NULL: no TLS */
+	const char *metrics_user, *metrics_password;   /* with its file; both NULL: none */
+	/* In jankbpf-deliver: what these files contain; borrowed. */
+	const struct metrics_access *metrics_access;
+	const char *spool;	  /* DIR; NULL: none */
+	uint64_t spool_max;	  /* bytes */
 	const char *records_user; /* of the processes that write and send; NULL: not given */
 	struct backend_options sends[SEND_CNT];
 	uint64_t send_timeout_ns; /* of the command send; 0: none */

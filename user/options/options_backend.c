@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Checks of the options that say where records are sent. */
+/* Checks of the options that say where records are sent, and who may read the metrics. */
 #include <errno.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -57,6 +58,46 @@ static int check_backend(struct parse *p, const char *word, const struct backend
 				     word);
 	return check_files(p, word, b);
 }
+
+/* --- metrics */
+
+static bool is_loopback(const char *address)
+{
+	struct sockaddr_storage at;
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&at;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&at;
+	socklen_t len;
+
+	if (parse__address(address, &at, &len))
+		return false;
+	return at.ss_family == AF_INET ? ntohl(v4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET
+				       : IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+}
+
+int parse__check_metrics(struct parse *p)
+{
+	const struct options *opts = p->opts;
+	bool serves = opts->metrics_listen, asks = opts->metrics_user || opts->metrics_password;
+
+	if (!opts->metrics_cert != !opts->metrics_key)
+		return parse__refuse(p, "TLS of the metrics needs both: give cert-file and "
+					"key-file in [metrics]");
+	if (!opts->metrics_user != !opts->metrics_password)
+		return parse__refuse(p, "a user of the metrics needs a password: give user and "
+					"password-file in [metrics]");
+	if (serves && asks && !opts->metrics_cert && !is_loopback(opts->metrics_listen))
+		return parse__refuse(
+			p,
+			"the password of the metrics would cross the network in clear text: for "
+			"%s give cert-file and key-file in [metrics], or listen on a loopback "
+			"address",
+			opts->metrics_listen);
+	return check_file(p, "metrics", "cert-file", opts->metrics_cert, false)	     ?:
+	       check_file(p, "metrics", "key-file", opts->metrics_key, true)	     ?:
+	       check_file(p, "metrics", "password-file", opts->metrics_password, true);
+}
+
+/* --- backends */
 
 int parse__check_backends(struct parse *p)
 {

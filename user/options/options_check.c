@@ -120,7 +120,7 @@ static int check_agent(struct parse *p)
 		return parse__refuse(
 			p, "nothing would get the results: give output or spool in [store], or "
 			   "listen or textfile in [metrics]");
-	return 0;
+	return parse__check_metrics(p);
 }
 
 /* A hang is never shorter than a block. */

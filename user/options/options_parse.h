@@ -35,4 +35,7 @@ int parse__check(struct parse *p);
 /* options_backend.c: the backends of records; their files exist, and keys are closed to others. */
 int parse__check_backends(struct parse *p);
 
+/* Also there: who may read the metrics; its files exist, and secrets are closed to others. */
+int parse__check_metrics(struct parse *p);
+
 #endif

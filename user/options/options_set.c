@@ -462,6 +462,18 @@ int option__set_listen(struct options *opts, const struct option_row *row, const
 	return code;
 }
 
+/* Basic authentication separates user and password by the first colon. */
+int option__set_metrics_user(struct options *opts, const struct option_row *row, const char *arg,
+			     struct err *err)
+{
+	if (strchr(arg, ':'))
+		return err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
+				     "--%s: a user has no colon; the password is in the FILE of "
+				     "--metrics-password-file",
+				     row->name);
+	return option__set_text(opts, row, arg, err);
+}
+
 /* NULL, or what is wrong with a list of URLs. */
 static const char *fault_of_urls(const char *at)
 {

@@ -110,6 +110,10 @@ enum {
 	KEY_MAX_SIGNATURES,
 	KEY_METRICS_LISTEN,
 	KEY_METRICS_TEXTFILE,
+	KEY_METRICS_CERT_FILE,
+	KEY_METRICS_KEY_FILE,
+	KEY_METRICS_USER,
+	KEY_METRICS_PASSWORD_FILE,
 	KEY_CONFIG,
 	KEY_CHECK_CONFIG,
 	KEY_SPOOL,
@@ -468,12 +472,29 @@ const struct option_row option_rows[] = {
 	{ SECTION_AGENT, KEY_METRICS_LISTEN, "metrics-listen", "ADDRESS", LISTEN_DEFAULT, AGENT,
 	  option__set_listen, AT(metrics_listen), .help = "serve /metrics here; off: do not",
 	  .more = "127.0.0.1:PORT, [::1]:PORT or another address of this machine. Whoever can "
-		  "reach it may read it: names of programs, units and functions." },
+		  "reach it may read names of programs, units and functions, unless there is "
+		  "--metrics-user." },
 	{ SECTION_AGENT, KEY_METRICS_TEXTFILE, "metrics-textfile", "FILE", NULL, AGENT,
 	  option__set_text, AT(metrics_textfile),
 	  .help = "write the metrics to FILE at each interval",
 	  .more = "For node_exporter's textfile collector: FILE ends in .prom. It is replaced as a "
 		  "whole." },
+	{ SECTION_AGENT, KEY_METRICS_CERT_FILE, "metrics-cert-file", "FILE", NULL, AGENT,
+	  option__set_text, AT(metrics_cert),
+	  .help = "serve /metrics by TLS, with this certificate",
+	  .more = "PEM, with the certificates of its authorities after it. Read once, at the "
+		  "start." },
+	{ SECTION_AGENT, KEY_METRICS_KEY_FILE, "metrics-key-file", "FILE", NULL, AGENT,
+	  option__set_text, AT(metrics_key),
+	  .help = "its private key (PEM, without a passphrase), closed to others" },
+	{ SECTION_AGENT, KEY_METRICS_USER, "metrics-user", "USER", NULL, AGENT,
+	  option__set_metrics_user, AT(metrics_user), .help = "only this user may read /metrics",
+	  .more = "By HTTP basic authentication: username of basic_auth in Prometheus." },
+	{ SECTION_AGENT, KEY_METRICS_PASSWORD_FILE, "metrics-password-file", "FILE", NULL, AGENT,
+	  option__set_text, AT(metrics_password),
+	  .help = "the user's password: the first line of FILE",
+	  .more = "FILE is closed to others; Prometheus' password_file may be the same. Read once, "
+		  "at the start. Beyond loopback it needs TLS." },
 	{ SECTION_SEND, KEY_SPOOL, "spool", "DIR", NULL, RUNS | REPLAY | SEND, option__set_text,
 	  AT(spool), .help = "keep the records in DIR until each backend has them",
 	  .more = "Compressed batches in files of bounded size; a backend that was away gets them "

@@ -63,7 +63,7 @@ option_set_fn option__set_main_thread, option__set_loops;
 option_set_fn option__set_disabled, option__set_loop_file, option__set_debug_dir,
 	option__set_verbosity, option__set_command, option__set_since, option__set_concern,
 	option__set_ignore, option__set_listen, option__set_urls, option__set_path,
-	option__set_percent;
+	option__set_percent, option__set_metrics_user;
 
 #define OPTION_IS_SHORT(row) ((row)->key < 256)
 
@@ -103,8 +103,8 @@ int parse__size(const char *str, const char *what, uint64_t min, uint64_t max, u
 		struct err *err);
 
 /*
- * --- parse_moment.c: a point in time: RFC 3339, a local "YYYY-MM-DD[ HH:MM[:SS]]", or a time with a
- * unit, which is so long ago. Sets ns since 1970. Returns and errors as above.
+ * --- parse_moment.c: a point in time: RFC 3339, a local "YYYY-MM-DD[ HH:MM[:SS]]", or a time with
+ * a unit, which is so long ago. Sets ns since 1970. Returns and errors as above.
  */
 int parse__moment(const char *str, const char *what, uint64_t now_ns, uint64_t *ret_ns,
 		  struct err *err);

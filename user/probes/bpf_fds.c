@@ -9,6 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#define EMPTY_RUNS  2000
+#define EMPTY_TRIES 5
+
 /* --- stack sizes: one map with the sizes, one with the number of entries */
 
 void copy_bpf_fds__close(struct copy_bpf_fds *maps)
@@ -185,6 +188,44 @@ bool bpf_counters__cost(const struct bpf_object *obj, uint64_t *ret_ns, uint64_t
 		*ret_runs += info.run_cnt;
 	}
 	return *ret_runs > 0;
+}
+
+/* The mean of some runs; 0: it could not be measured. */
+static uint64_t mean_run_ns(int prog_fd)
+{
+	char frame[64] = "";
+	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = frame, .data_size_in = sizeof(frame),
+		    .repeat = EMPTY_RUNS);
+	struct bpf_prog_info before = {}, after = {};
+	__u32 len = sizeof(before);
+
+	if (bpf_obj_get_info_by_fd(prog_fd, &before, &len) ||
+	    bpf_prog_test_run_opts(prog_fd, &run) ||
+	    bpf_obj_get_info_by_fd(prog_fd, &after, &len) || after.run_cnt <= before.run_cnt)
+		return 0;
+	return (after.run_time_ns - before.run_time_ns) / (after.run_cnt - before.run_cnt);
+}
+
+uint64_t bpf_counters__empty_run_ns(void)
+{
+	const struct bpf_insn insns[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_K },
+					  { .code = BPF_JMP | BPF_EXIT } };
+	int prog_fd =
+		bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, "jank_empty", "GPL", insns, 2, NULL);
+	int stats_fd = prog_fd >= 0 ? bpf_enable_stats(BPF_STATS_RUN_TIME) : -1;
+	uint64_t least = UINT64_MAX, ns;
+
+	/* The least: an interrupt, or another machine's turn, is no cost of the statistics. */
+	for (unsigned i = 0; i < EMPTY_TRIES && stats_fd >= 0; i++) {
+		ns = mean_run_ns(prog_fd);
+		if (ns && ns < least)
+			least = ns;
+	}
+	if (stats_fd >= 0)
+		close(stats_fd);
+	if (prog_fd >= 0)
+		close(prog_fd);
+	return least == UINT64_MAX ? 0 : least;
 }
 
 void bpf_counters__each_share(int map_fd,

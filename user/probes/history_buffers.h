@@ -20,8 +20,8 @@ struct history_size {
 };
 
 /*
- * The size for so much time at a high load, within HISTORY_BUFFERS_MAX. entry_cnt: that many entries
- * instead, rounded up to a power of two; 0: as many as the time needs.
+ * The size for so much time at a high load, within HISTORY_BUFFERS_MAX. entry_cnt: that many
+ * entries instead, rounded up to a power of two; 0: as many as the time needs.
  */
 struct history_size history_size__of(uint64_t ns, uint32_t entry_cnt, uint32_t cpu_cnt);
 

@@ -406,5 +406,11 @@ uint64_t loader__skipped(const struct loader *loader)
 
 bool loader__cost(const struct loader *loader, uint64_t *ret_ns, uint64_t *ret_runs)
 {
-	return bpf_counters__cost(loader->skel->obj, ret_ns, ret_runs);
+	uint64_t empty_ns;
+
+	if (!bpf_counters__cost(loader->skel->obj, ret_ns, ret_runs))
+		return false;
+	empty_ns = *ret_runs * loader->empty_run_ns;
+	*ret_ns -= empty_ns < *ret_ns ? empty_ns : *ret_ns;
+	return true;
 }

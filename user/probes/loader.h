@@ -62,8 +62,8 @@ int loader__attach(struct loader *loader, struct err *err);
 void loader__set_threshold(struct loader *loader, uint64_t ns);
 
 /*
- * With opts.adjustable: the process has a threshold of its own, above that of all; UINT64_MAX: it has
- * no blocks. If the probes have no room for it, that of all applies.
+ * With opts.adjustable: the process has a threshold of its own, above that of all; UINT64_MAX: it
+ * has no blocks. If the probes have no room for it, that of all applies.
  */
 void loader__set_limit(struct loader *loader, uint32_t pid, uint64_t ns);
 void loader__drop_limit(struct loader *loader, uint32_t pid);
@@ -73,9 +73,9 @@ void loader__reduce(struct loader *loader, uint32_t what);
 /* Ends the sampling, or begins it again. 0 or -errno with a message; without a sampler 0. */
 int loader__sample(struct loader *loader, bool on, struct err *err);
 /*
- * Detaches all probes but uprobes, or attaches them again. After loader__reduce with JANK_REDUCE_ALL
- * and a look at the threads, no dispatch is taken for one that lasted meanwhile. 0 or -errno with a
- * message.
+ * Detaches all probes but uprobes, or attaches them again. After loader__reduce with
+ * JANK_REDUCE_ALL and a look at the threads, no dispatch is taken for one that lasted meanwhile. 0
+ * or -errno with a message.
  */
 int loader__see(struct loader *loader, bool see, struct err *err);
 
@@ -181,7 +181,10 @@ uint64_t loader__skipped(const struct loader *loader);
 void loader__each_program(const struct loader *loader,
 			  void (*fn)(void *ctx, const char *name, int fd), void *ctx);
 
-/* Time and runs of our programs since the start. False: the kernel does not count them. */
+/*
+ * Time and runs of our programs while the statistics were on, without what these cost. False: the
+ * kernel does not count them.
+ */
 bool loader__cost(const struct loader *loader, uint64_t *ret_ns, uint64_t *ret_runs);
 
 #endif

@@ -17,6 +17,7 @@
 #include "files/file.h"
 #include "jankbpf.skel.h"
 #include "jankbpf_plain.skel.h"
+#include "probes/bpf_fds.h"
 #include "probes/bpf_log.h"
 #include "probes/loader.h"
 #include "probes/loader_parts.h"
@@ -436,6 +437,8 @@ int loader__new(const struct loader_opts *opts, struct loader **ret, struct err 
 			"see `jankbpf doctor`");
 		goto fail;
 	}
+	if (features__has(opts->features, FEATURE_BPF_STATS))
+		loader->empty_run_ns = bpf_counters__empty_run_ns();
 	bpf_log__capture();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	res = run_calibration(opts->btf_path, &calibration, err);

@@ -26,6 +26,7 @@ struct loader {
 	struct uprobes *uprobes;
 	struct uprobe_files *files; /* with -a */
 	struct bpf_link *iter_link; /* for the one process, or for every task */
+	uint64_t empty_run_ns;	    /* see bpf_counters__empty_run_ns */
 };
 
 /*

@@ -15,14 +15,14 @@
 /*
  * Reads the environment as it was when the program started, which lies in the process's memory,
  * through the helper process (files/apart.h): half a second and 64 KiB at most. Sets the texts of
- * ret but its build id; NULL: not there, or not readable. 0 or -ENOMEM. Any thread except the intake
- * thread.
+ * ret but its build id; NULL: not there, or not readable. 0 or -ENOMEM. Any thread except the
+ * intake thread.
  */
 int appinfo__read(pid_t pid, struct application *ret);
 
 /*
- * Parses variables that each end in a zero byte; a last one without it is cut off and does not count.
- * 0 or -ENOMEM.
+ * Parses variables that each end in a zero byte; a last one without it is cut off and does not
+ * count. 0 or -ENOMEM.
  */
 int appinfo__parse(const char *words, size_t len, struct application *ret);
 

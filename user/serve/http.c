@@ -14,18 +14,12 @@
 
 #define CONNECTIONS_MAX	 64
 #define IDLE_SECONDS	 15u
-#define HEADERS_MAX	 (32u << 10) /* bytes of memory of a connection: its headers, and its output */
+#define HEADERS_MAX	 (32u << 10) /* bytes of memory of a connection: its headers and output */
 #define FIRST_REQUEST_NS (20 * NS_PER_SEC)
 
 static const char page[] =
 #include "serve_page.inc"
 	;
-
-static const char page_policy[] =
-#include "serve_policy.inc"
-	;
-
-static const char other_policy[] = "default-src 'none'; frame-ancestors 'none'";
 
 static const char no_token[] =
 	"<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>jankbpf serve</title>\n"
@@ -34,63 +28,9 @@ static const char no_token[] =
 	"<code>/?token=</code> and 32 digits. Each run has a new token, and this browser has none "
 	"of the present run.</p>\n";
 
-/* --- answers */
-
-enum MHD_Result answer__queue(struct MHD_Connection *connection, unsigned status,
-			      struct MHD_Response *response, const char *type)
-{
-	static const char *const headers[][2] = {
-		{ "X-Content-Type-Options", "nosniff" },
-		{ "Referrer-Policy", "no-referrer" },
-		{ "Cache-Control", "no-store" },
-		{ "Cross-Origin-Resource-Policy", "same-origin" },
-		{ "Cross-Origin-Opener-Policy", "same-origin" },
-		{ "X-Frame-Options", "DENY" },
-	};
-	enum MHD_Result ret = response ? MHD_YES : MHD_NO;
-	bool is_page = status == MHD_HTTP_OK && !strncmp(type, "text/html", 9);
-
-	for (size_t i = 0; ret == MHD_YES && i < sizeof(headers) / sizeof(*headers); i++)
-		ret = mhd.add_response_header(response, headers[i][0], headers[i][1]);
-	if (ret == MHD_YES)
-		ret = mhd.add_response_header(response, "Content-Security-Policy",
-					      is_page ? page_policy : other_policy);
-	if (ret == MHD_YES)
-		ret = mhd.add_response_header(response, "Content-Type", type);
-	if (ret == MHD_YES)
-		ret = mhd.queue_response(connection, status, response);
-	if (response)
-		mhd.destroy_response(response);
-	return ret;
-}
-
-enum MHD_Result answer__text(struct MHD_Connection *connection, unsigned status, const char *type,
-			     const char *text)
-{
-	return answer__queue(
-		connection, status,
-		mhd.create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY),
-		type);
-}
-
-enum MHD_Result answer__error(struct MHD_Connection *connection, unsigned status, const char *text)
-{
-	return answer__text(connection, status, "text/plain; charset=utf-8", text);
-}
-
 static enum MHD_Result refuse(struct MHD_Connection *connection)
 {
 	return answer__text(connection, MHD_HTTP_FORBIDDEN, "text/html; charset=utf-8", no_token);
-}
-
-const char *request__argument(struct MHD_Connection *connection, const char *key)
-{
-	return mhd.lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, key);
-}
-
-const char *request__header(struct MHD_Connection *connection, const char *key)
-{
-	return mhd.lookup_connection_value(connection, MHD_HEADER_KIND, key);
 }
 
 /* --- the page */

@@ -9,6 +9,7 @@
 #include "base/err.h"
 
 #ifdef HAVE_MICROHTTPD
+#define MHD_NO_DEPRECATION 1 /* newer ones have other functions beside those used here */
 #include <microhttpd.h>
 
 #define MHD_FUNCTIONS(X)                                                                           \
@@ -25,6 +26,9 @@
 	X(create_response_from_buffer)                                                             \
 	X(create_response_from_callback)                                                           \
 	X(add_response_header)                                                                     \
+	X(basic_auth_get_username_password)                                                        \
+	X(free)                                                                                    \
+	X(is_feature_supported)                                                                    \
 	X(queue_response)                                                                          \
 	X(destroy_response)
 

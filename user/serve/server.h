@@ -64,6 +64,9 @@ int server__start(struct server *server, int fd, struct err *err);
 void server__stop(struct server *server);
 /* Ends connections that have not asked for anything in time. */
 void server__check_connections(struct server *server);
+
+/* --- answers.c */
+
 /*
  * Queues a response with the headers of all answers, and destroys it. NULL: out of memory, which
  * ends the connection. type: the media type.

@@ -47,8 +47,8 @@ void signals__write_errors(void);
 int signals__open(const char *message);
 
 /*
- * For the agent, before signals__open: SIGHUP and SIGUSR1 are requests of signals__take. They wait until
- * it is called, from the start on.
+ * For the agent, before signals__open: SIGHUP and SIGUSR1 are requests of signals__take. They wait
+ * until it is called, from the start on.
  */
 void signals__take_requests(void);
 

@@ -240,6 +240,19 @@ static void name_loops(const struct session *s, struct loop_hist *loops, size_t 
 	}
 }
 
+static void name_open(const struct session *s, struct open_dispatch *open, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		const struct process_entry *process =
+			process_table__find(&s->processes, open[i].pid);
+
+		if (!process || !process->identity)
+			continue;
+		text__copy(&open[i].process, process->identity->name); /* these are optional */
+		text__copy(&open[i].unit, process->identity->unit);
+	}
+}
+
 static int set_loops(struct session *s, struct summary *summary)
 {
 	struct hists *all;
@@ -292,6 +305,8 @@ void session__interval(struct session *s)
 	hists__free(now.hists);
 	if (!res)
 		name_loops(s, interval->loops, interval->loop_cnt);
+	if (!res)
+		name_open(s, interval->open, interval->open_cnt);
 	if (!res)
 		set_host(s, &interval->host);
 	if (!res && s->opts->command == CMD_AGENT)

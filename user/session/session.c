@@ -261,7 +261,7 @@ static int open_session(struct session *s, struct err *err)
 	if (!res)
 		res = privileges__drop(err);
 	if (!res)
-		report_filter(tracer_filter__start(deliver__kind(s->opts)),
+		report_filter(tracer_filter__start(deliver__kind(s->opts), s->control.sock >= 0),
 			      "may make all system calls");
 	if (!res)
 		res = host__read(&s->host, err);
@@ -362,7 +362,7 @@ static int attach(struct session *s, struct err *err)
 	if (!res)
 		res = loader__attach(s->loader, err);
 	if (!res)
-		report_filter(tracer_filter__run(deliver__kind(s->opts)),
+		report_filter(tracer_filter__run(deliver__kind(s->opts), s->control.sock >= 0),
 			      "may load BPF programs later");
 	if (!res && s->opts->record_ns)
 		begin_history(s);

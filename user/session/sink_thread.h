@@ -100,8 +100,8 @@ void not_watched__add_off(struct not_watched *nw, struct unwatched_list *list, u
 void not_watched__report(struct not_watched *nw, const struct unwatched_list *list);
 
 /*
- * overrides.c: sets what the override of the block's process and loop has other than the rest. False:
- * by that it is no block. Any thread.
+ * overrides.c: sets what the override of the block's process and loop has other than the rest.
+ * False: by that it is no block. Any thread.
  */
 bool block__obey(struct block *block, const struct options *opts);
 

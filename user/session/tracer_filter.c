@@ -33,8 +33,7 @@ const struct syscall_list tracer_calls = {
 	" open openat2 stat lstat statfs fstatfs name_to_handle_at open_by_handle_at dup memfd_create"
 	/* our processes, and sockets of the kernel: sock_diag */
 	" socketpair recvmsg sendto shutdown"
-	/* the control socket of an agent */
-	" accept4"
+
 	/* our threads */
 	" setpriority getpriority sched_getaffinity sched_yield clock_nanosleep clock_getres"
 	" tgkill getppid getgid getegid getsid",
@@ -57,26 +56,35 @@ static const struct syscall_rule run_rules[] = { { "bpf", { { 0, INT, BPF_MAP_LO
 
 static const struct syscall_list run_calls = { "", run_rules };
 
+/* The control socket of an agent. */
+static const struct syscall_list control_calls = { "accept4", NULL };
+static const struct syscall_list no_calls = { "", NULL };
+
 /* A deliverer that is started again inherits the filter. */
-static int install(const struct syscall_list *bpf_calls, enum deliver_kind kind)
+static int install(const struct syscall_list *bpf_calls, enum deliver_kind kind, bool control)
 {
 	const struct syscall_list *const lists[] = {
-		&syscalls_base, &syscalls_file_code,
-		&deliver_calls, &deliver_start_calls,
-		&name_calls,	&tracer_calls,
-		bpf_calls,	deliver__more_calls(kind), /* may be NULL: the end */
+		&syscalls_base,
+		&syscalls_file_code,
+		&deliver_calls,
+		&deliver_start_calls,
+		&name_calls,
+		&tracer_calls,
+		bpf_calls,
+		control ? &control_calls : &no_calls,
+		deliver__more_calls(kind), /* may be NULL: the end */
 		NULL,
 	};
 
 	return syscall_filter__install(lists);
 }
 
-int tracer_filter__start(enum deliver_kind kind)
+int tracer_filter__start(enum deliver_kind kind, bool control)
 {
-	return install(&start_calls, kind);
+	return install(&start_calls, kind, control);
 }
 
-int tracer_filter__run(enum deliver_kind kind)
+int tracer_filter__run(enum deliver_kind kind, bool control)
 {
-	return install(&run_calls, kind);
+	return install(&run_calls, kind, control);
 }

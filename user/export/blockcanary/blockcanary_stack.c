@@ -43,8 +43,8 @@ static void add_plain(struct strbuf *sb, const char *text, unsigned max)
 }
 
 /*
- * The reader's title comes from the first frame that begins with a letter: no frame above the title's
- * does. Its default white list deletes a log with a frame that begins with "org.chromium".
+ * The reader's title comes from the first frame that begins with a letter: no frame above the
+ * title's does. Its default white list deletes a log with a frame that begins with "org.chromium".
  */
 static void add_symbol(struct strbuf *sb, const Jankbpf__Frame *frame, bool above_title)
 {

@@ -17,8 +17,8 @@ struct log_file {
 };
 
 /*
- * Writes a log with this time under a unique name, and sets its mtime. One process at a time: DIR of
- * -o has the lock of its records. 0 or -errno; then nothing of it is left.
+ * Writes a log with this time under a unique name, and sets its mtime. One process at a time: DIR
+ * of -o has the lock of its records. 0 or -errno; then nothing of it is left.
  */
 int log_file__write(int dirfd, const struct log_file *log);
 

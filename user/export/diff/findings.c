@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What differs between both sides. Blocks come in bursts, and so do slow dispatches: their variation
- * between intervals tells how many independent events they amount to.
+ * What differs between both sides. Blocks come in bursts, and so do slow dispatches: their
+ * variation between intervals tells how many independent events they amount to.
  */
 #include <errno.h>
 #include <math.h>

@@ -21,7 +21,10 @@ double beta_part(double a, double b, double x);
  */
 double binomial_p(double k, double n, double share);
 
-/* The bounds of the probability with which k of n fell there, with 95 % confidence (Clopper, Pearson). */
+/*
+ * The bounds of the probability with which k of n fell there, with 95 % confidence (Clopper,
+ * Pearson).
+ */
 void binomial_bounds(double k, double n, double *ret_low, double *ret_high);
 
 /* Probability of |t| or more, on both sides, with this many degrees of freedom. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A quick reader for records in the very form that json.c writes: no blanks, members once and in the
- * order of the schema, no unknown ones. It makes the message without a tree, in a fifth of the time.
- * It refuses every other text; json__read_record then reads that with jansson.
+ * A quick reader for records in the very form that json.c writes: no blanks, members once and in
+ * the order of the schema, no unknown ones. It makes the message without a tree, in a fifth of the
+ * time. It refuses every other text; json__read_record then reads that with jansson.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -17,10 +17,10 @@ struct metrics *metrics__new(size_t max_signatures)
 
 	if (!m)
 		return NULL;
-	m->loops.max = METRICS_LOOPS_MAX;
+	m->loops.max = m->open.max = METRICS_LOOPS_MAX;
 	m->blocks.max = METRICS_BLOCKS_MAX;
 	m->faults.max = max_signatures;
-	m->kinds.max = m->open.max = m->lost.max = m->limited.max = WORDS_MAX;
+	m->kinds.max = m->lost.max = m->limited.max = WORDS_MAX;
 	return m;
 }
 
@@ -139,8 +139,10 @@ static int take_open(struct metrics *m, Jankbpf__OpenDispatch *const *open, size
 	for (struct series *series = m->open.list; series; series = series->hh.next)
 		series->seconds = 0;
 	for (size_t i = 0; i < cnt; i++) {
-		const struct label label = { "loop", open[i]->loop };
-		struct series *series = series__get(&m->open, NULL, &label, 1);
+		const struct label labels[] = { { "process", open[i]->process },
+						{ "loop", open[i]->loop },
+						{ "unit", open[i]->unit } };
+		struct series *series = series__get(&m->open, NULL, labels, 3);
 		double so_far = seconds(open[i]->duration_ns + open[i]->start_delay_ns);
 
 		if (!series)

@@ -12,7 +12,7 @@ struct metrics {
 	struct series_table blocks;  /* unit, process, loop, kind: cnt */
 	struct series_table kinds;   /* kind: seconds */
 	struct series_table faults;  /* signature, function: cnt */
-	struct series_table open;    /* loop: seconds of the longest one, now */
+	struct series_table open;    /* process, loop, unit: seconds of the longest one, now */
 	struct series_table lost;    /* reason: cnt */
 	struct series_table limited; /* limit: cnt */
 	uint64_t hang_cnt, interval_cnt, own_cpu_ns, own_bytes;

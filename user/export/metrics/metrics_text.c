@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Exposition of the metrics: Prometheus' text format 0.0.4, and OpenMetrics 1.0, in which the family of
- * a counter has no _total, and # EOF ends the text.
+ * Exposition of the metrics: Prometheus' text format 0.0.4, and OpenMetrics 1.0, in which the
+ * family of a counter has no _total, and # EOF ends the text.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -54,8 +54,9 @@ void series__free(struct series_table *table);
 void metrics_hist__add(struct metrics_hist *hist, uint64_t ns, uint64_t cnt);
 
 /*
- * Adds a record's histogram. Its buckets are 3.7 % wide, so a count near an edge of ours may be on the
- * wrong side of it by as much. The value of a sum is the middle of its bucket, which is within 2 %.
+ * Adds a record's histogram. Its buckets are 3.7 % wide, so a count near an edge of ours may be on
+ * the wrong side of it by as much. The value of a sum is the middle of its bucket, which is within
+ * 2 %.
  */
 void metrics_hist__add_buckets(struct metrics_hist *hist, Jankbpf__Bucket *const *buckets,
 			       size_t cnt, uint64_t max_ns);

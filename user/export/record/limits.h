@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Limits of the number of records: for each fault in an hour, and of all faults in a second. What is
- * over a limit is counted, in all and by fault and process for the next interval. Made of finished
- * records, so that texts are redacted already. One thread at a time.
+ * Limits of the number of records: for each fault in an hour, and of all faults in a second. What
+ * is over a limit is counted, in all and by fault and process for the next interval. Made of
+ * finished records, so that texts are redacted already. One thread at a time.
  */
 #ifndef JANK_EXPORT_RECORD_LIMITS_H
 #define JANK_EXPORT_RECORD_LIMITS_H
@@ -40,8 +40,8 @@ struct limit_counts {
 struct limit_counts limits__counts(const struct limits *limits, bool of_run);
 
 /*
- * What is over a limit since limits__end_interval, by fault and process. The caller frees the array;
- * its elements stay until limits__end_interval. 0 or -ENOMEM.
+ * What is over a limit since limits__end_interval, by fault and process. The caller frees the
+ * array; its elements stay until limits__end_interval. 0 or -ENOMEM.
  */
 int limits__left_out(const struct limits *limits, Jankbpf__LeftOut ***ret, size_t *ret_cnt);
 void limits__end_interval(struct limits *limits);

@@ -228,6 +228,8 @@ static Jankbpf__OpenDispatch *open_of(struct record *r, const struct open_dispat
 	SET(ret, start_delay_ns, open->delay_ns);
 	if (open->duration_ns)
 		ret->state = (char *)state__name(open->state);
+	ret->process = record__str(r, open->process);
+	ret->unit = record__str(r, open->unit);
 	return ret;
 }
 

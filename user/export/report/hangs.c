@@ -54,7 +54,9 @@ static int pass_on(struct hangs *hangs, struct report *report, struct hang *hang
 		jankbpf__record__unpack(NULL, hang->packed.len, (const uint8_t *)hang->packed.data);
 	int res = record ? report->ops->record(report, record) : 0;
 
-	/* Of a damaged file: protobuf-c packs an unknown field with tag 0, and refuses to read it. */
+	/*
+	 * Of a damaged file: protobuf-c packs an unknown field with tag 0, and refuses to read it.
+	 */
 	report->cut_cnt += !record;
 	if (record)
 		jankbpf__record__free_unpacked(record, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One HTML file that needs no network: the page of web/, which mk/web.mk makes part of this program,
- * around the data. Records are written as they come; memory is that of the tables.
+ * One HTML file that needs no network: the page of web/, which mk/web.mk makes part of this
+ * program, around the data. Records are written as they come; memory is that of the tables.
  */
 #include "export/report/html.h"
 
@@ -123,8 +123,8 @@ static bool is_full(struct html *h, const Jankbpf__Block *block)
 
 /*
  * The record without what has its own form in the page. Borrows from block: the identity is in
- * html__thread, and html__add_block has the verdict, times, samples and chain. Of the preemptors, the
- * longest.
+ * html__thread, and html__add_block has the verdict, times, samples and chain. Of the preemptors,
+ * the longest.
  */
 static void rest_of(Jankbpf__Block *ret, Jankbpf__Host *host, const Jankbpf__Block *block,
 		    bool full)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Markdown for people: a table of the faults, the worst first, then the stacks of the worst block of
- * the first ones. It reads well on a terminal and in an issue. Memory: the faults, and the text of
- * one block of each.
+ * Markdown for people: a table of the faults, the worst first, then the stacks of the worst block
+ * of the first ones. It reads well on a terminal and in an issue. Memory: the faults, and the text
+ * of one block of each.
  */
 #include <errno.h>
 #include <inttypes.h>

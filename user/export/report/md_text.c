@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Texts of the Markdown report. Names may be any bytes: none of them ends a cell, a code or a fence. */
+/*
+ * Texts of the Markdown report. Names may be any bytes: none of them ends a cell, a code or a
+ * fence.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -45,8 +45,8 @@ struct perfetto {
 void perfetto__write(struct perfetto *p, Perfetto__Protos__TracePacket *packet);
 /* Writes the first packet: clocks, defaults. block may be NULL. */
 void perfetto__begin(struct perfetto *p, const Jankbpf__Block *block);
-/* Forgets the interned data, so that memory is bounded. */
-void perfetto__clear(struct perfetto *p);
+/* Adds the defaults to a packet, which clears the sequence's interned data, and writes it. */
+void perfetto__write_defaults(struct perfetto *p, Perfetto__Protos__TracePacket *packet);
 /* str as valid UTF-8, until the end of the record. NULL for NULL. */
 char *perfetto__text(struct perfetto *p, const char *str);
 void perfetto__free_pool(struct perfetto *p);
@@ -91,7 +91,6 @@ void track__count(struct perfetto *p, const Jankbpf__Block *block, const char *n
 
 int stacks__init(struct perfetto_stacks *stacks);
 void stacks__free(struct perfetto_stacks *stacks);
-void stacks__clear(struct perfetto_stacks *stacks);
 /* The number of a callstack, whose entries are written if they are new. 0: an empty stack. */
 uint64_t stacks__get(struct perfetto *p, Jankbpf__Frame *const *stack, size_t cnt);
 

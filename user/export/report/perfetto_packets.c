@@ -31,8 +31,7 @@ void perfetto__write(struct perfetto *p, Perfetto__Protos__TracePacket *packet)
 	report_out__added(out);
 }
 
-/* Also after the sequence's state was cleared. */
-static void write_defaults(struct perfetto *p, Perfetto__Protos__TracePacket *packet)
+void perfetto__write_defaults(struct perfetto *p, Perfetto__Protos__TracePacket *packet)
 {
 	Perfetto__Protos__TracePacketDefaults defaults =
 		PERFETTO__PROTOS__TRACE_PACKET_DEFAULTS__INIT;
@@ -67,7 +66,7 @@ static void write_clocks(struct perfetto *p, uint64_t mono_ns)
 	snapshot.primary_trace_clock = PERFETTO__PROTOS__BUILTIN_CLOCK__BUILTIN_CLOCK_MONOTONIC;
 	packet.clock_snapshot = &snapshot;
 	packet.has_first_packet_on_sequence = packet.first_packet_on_sequence = true;
-	write_defaults(p, &packet);
+	perfetto__write_defaults(p, &packet);
 }
 
 static int64_t real_offset(const Jankbpf__Block *block)
@@ -94,14 +93,6 @@ void perfetto__begin(struct perfetto *p, const Jankbpf__Block *block)
 		p->real_offset_ns = real_offset(block);
 	}
 	write_clocks(p, block ? block->start_ns : 0);
-}
-
-void perfetto__clear(struct perfetto *p)
-{
-	Perfetto__Protos__TracePacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
-
-	stacks__clear(&p->stacks);
-	write_defaults(p, &packet);
 }
 
 uint64_t perfetto__time(const struct perfetto *p, const Jankbpf__Block *block, uint64_t t_ns)

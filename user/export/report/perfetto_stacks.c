@@ -38,14 +38,18 @@ void stacks__free(struct perfetto_stacks *stacks)
 	free(stacks->frame_ids);
 }
 
-void stacks__clear(struct perfetto_stacks *stacks)
+/* Forgets the interned data, so that memory is bounded. */
+static void clear(struct perfetto *p)
 {
+	Perfetto__Protos__TracePacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
+
 	for (int i = 0; i < TABLE_CNT; i++) {
-		struct perfetto_ids *ids = table(stacks, i);
+		struct perfetto_ids *ids = table(&p->stacks, i);
 
 		ids->base += intern__cnt(ids->keys);
 		intern__reset(ids->keys);
 	}
+	perfetto__write_defaults(p, &packet);
 }
 
 /* 0: the table is full. */
@@ -275,7 +279,7 @@ uint64_t stacks__get(struct perfetto *p, Jankbpf__Frame *const *stack, size_t cn
 	}
 	iid = try_get(p, stack, cnt);
 	if (!iid) { /* a full table */
-		perfetto__clear(p);
+		clear(p);
 		iid = try_get(p, stack, cnt);
 		p->report.cut_cnt += !iid;
 	}

@@ -98,7 +98,9 @@ void report__free(struct report *report); /* accepts NULL */
 /* The block or hang of a record; NULL: it has none. */
 const Jankbpf__Block *report__block(const Jankbpf__Record *record);
 
-/* --- hangs.c: a dispatch counts once: its hangs are held until its block comes, or until the end */
+/*
+ * --- hangs.c: a dispatch counts once: its hangs are held until its block comes, or until the end
+ */
 
 struct hangs;
 

@@ -79,7 +79,9 @@ static int take_name(struct report_file *file)
 	return -errno;
 }
 
-/* A file without a name leaves nothing behind if the process is killed; not all file systems can. */
+/*
+ * A file without a name leaves nothing behind if the process is killed; not all file systems can.
+ */
 static int open_temporary(struct report_file *file, struct err *err)
 {
 	int res = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A file for speedscope: one profile for each fault (signature), its distinct stacks with their wall
- * time. The first frames are process and thread, the last one is the state.
+ * A file for speedscope: one profile for each fault (signature), its distinct stacks with their
+ * wall time. The first frames are process and thread, the last one is the state.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the user of `jankbpf top` sees and presses: the list of loops with the faults of the selected
- * one, a record, the help. Draws into a text; knows no terminal. One thread at a time.
+ * What the user of `jankbpf top` sees and presses: the list of loops with the faults of the
+ * selected one, a record, the help. Draws into a text; knows no terminal. One thread at a time.
  */
 #ifndef JANK_EXPORT_TOP_VIEW_H
 #define JANK_EXPORT_TOP_VIEW_H

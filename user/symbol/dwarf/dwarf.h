@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #define DWARF_INLINED_MAX 32		 /* deeper ones are dropped, outermost first */
-#define DWARF_FILE_MAX	  (128ull << 20) /* bytes of memory for a file; beyond it, it is read again */
+#define DWARF_FILE_MAX	  (128ull << 20) /* bytes of memory for a file; beyond, it is read again */
 
 struct dwarf;
 

@@ -67,8 +67,8 @@ struct dwarf_unit *dwarf_index__find(const struct dwarf *dwarf, uint64_t vaddr);
 size_t dwarf_index__bytes(const struct dwarf *dwarf);
 
 /*
- * dwarf_index.c: begins an operation of bounded CPU time; returns its time so far, at least where it
- * is beyond the bound; returns false when it is used up.
+ * dwarf_index.c: begins an operation of bounded CPU time; returns its time so far, at least where
+ * it is beyond the bound; returns false when it is used up.
  */
 void dwarf__begin(struct dwarf *dwarf, uint64_t max_ns);
 uint64_t dwarf__elapsed_ns(const struct dwarf *dwarf);
