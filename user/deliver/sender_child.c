@@ -88,7 +88,7 @@ static void report_end(struct sending *s, int status)
 	strbuf__free(&how);
 }
 
-/* Its pid; 0: we are the process that sends; -1: there is none. *ret_fd: a socket to the other one. */
+/* Its pid; 0: we are the process that sends; -1: none. *ret_fd: a socket to the other one. */
 static pid_t start(int *ret_fd)
 {
 	int ends[2];
