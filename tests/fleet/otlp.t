@@ -203,16 +203,19 @@ def test_collector(directory, path, records):
         test_garbage(collector, "/v1/logs", "/v1/metrics", "/v1development/profiles")
 
 
-def test_sender(directory, records):
+def test_sender(directory, records, compress):
     """What the spool of a run holds comes by jankbpf send, once, and nothing is left to send."""
     program = find("OTELCOL", "otelcol", "otelcol-contrib")
     if not program:
         return
+    position = os.path.join(SPOOL, "otlp.position")
+    if os.path.exists(position):
+        os.unlink(position)
     with Collector(program, directory) as collector:
         for _ in range(2):
-            done = subprocess.run([bad.JANK, "send", "--spool", SPOOL, "--otlp-url", collector.url], capture_output=True,
-                                  text=True, timeout=60, check=False)
-            ok(done.returncode == 0, "jankbpf send ends when all is sent", done.stderr)
+            done = subprocess.run([bad.JANK, "send", "--spool", SPOOL, "--otlp-url", collector.url, "--otlp-compress", compress],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            ok(done.returncode == 0, f"{compress}: jankbpf send ends when all is sent", done.stderr)
         got = collector.receiver.got
         logs = [attributes(log)["jankbpf.block.id"] for request in got["/v1/logs"] for resource in request["resourceLogs"]
                 for log in resource["scopeLogs"][0]["logRecords"]]
@@ -259,6 +262,7 @@ RECORDED_S = int(os.stat(PATH).st_mtime)
 test_decodes(PATH)
 test_sizes(PATH, RECORDS)
 test_collector(DIRECTORY, PATH, RECORDS)
-test_sender(DIRECTORY, RECORDS)
+for WORD in ("gzip", "zstd", "none"):
+    test_sender(DIRECTORY, RECORDS, WORD)
 test_victoria(DIRECTORY, PATH, RECORDS)
 bad.done()

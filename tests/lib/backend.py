@@ -10,6 +10,7 @@ import json
 import os
 import ssl
 import struct
+import subprocess
 import threading
 import time
 
@@ -71,8 +72,16 @@ class Backend:
         return [row for request in self.requests if f"%20{table}%20" in request.path for row in rows_of(request)]
 
 
+def plain(request):
+    """The body, as the request says that it is compressed."""
+    encoding = request.headers.get("Content-Encoding")
+    if encoding == "zstd":
+        return subprocess.run(["zstd", "-dc"], input=request.body, capture_output=True, check=True).stdout
+    return gzip.decompress(request.body) if encoding == "gzip" else request.body
+
+
 def rows_of(request):
-    return [json.loads(line) for line in gzip.decompress(request.body).splitlines()]
+    return [json.loads(line) for line in plain(request).splitlines()]
 
 
 def reply(handler, status, body=b"", **headers):

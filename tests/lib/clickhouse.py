@@ -5,6 +5,7 @@ import atexit
 import http.client
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -54,10 +55,21 @@ def missing():
 
 
 def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for sock in sockets:
-        sock.bind(("127.0.0.1", 0))
-    ports = [sock.getsockname()[1] for sock in sockets]
+    """Not of those that the kernel gives to connections: one could have the port of a server that is away for a while."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
+        first, last = map(int, file.read().split())
+    others = [port for port in range(10240, 65536) if not first <= port <= last]
+    sockets, ports = [], []
+    for port in random.SystemRandom().sample(others, len(others)):
+        sock = socket.socket()
+        sockets.append(sock)
+        try:
+            sock.bind(("127.0.0.1", port))
+        except OSError:
+            continue
+        ports.append(port)
+        if len(ports) == count:
+            break
     for sock in sockets:
         sock.close()
     return ports
@@ -123,18 +135,31 @@ class Server:
         with open(os.path.join(self.dir, "users.xml"), "w", encoding="ascii") as file:
             file.write(USERS_XML.format(memory=memory))
 
-    def start(self):
-        self.process = Process(["clickhouse-server", f"--config-file={self.dir}/config.xml"], f"{self.dir}/output.log")
-        until(self.answers, f"clickhouse-server in {self.dir} does not answer: see its logs")
+    def start(self, tries=4):
+        """Again, as a service manager does: 18.16 ends at its start when ZooKeeper answers late."""
+        while True:
+            tries -= 1
+            self.process = Process(["clickhouse-server", f"--config-file={self.dir}/config.xml"], f"{self.dir}/output.log")
+            try:
+                until(self.answers, f"clickhouse-server in {self.dir} does not answer: see its logs")
+                return
+            except Failed as failed:
+                if not tries:
+                    raise
+                print(f"# {str(failed)[:1000]}".replace("\n", " "), flush=True)
 
     def answers(self):
-        if self.process.process.poll() is not None:
-            with open(f"{self.dir}/output.log", encoding="utf-8", errors="replace") as file:
-                raise Failed(file.read()[-2000:])
+        if not self.runs():
+            with open(f"{self.dir}/error.log", encoding="utf-8", errors="replace") as file:
+                lines = [line[:600] for line in file if "Exception" in line]
+            raise Failed(f"clickhouse-server ended with {self.process.process.returncode}: {' '.join(lines[-3:])}")
         try:
             return self.ask("SELECT 1") == "1\n"
         except (OSError, http.client.HTTPException):
             return False
+
+    def runs(self):
+        return self.process.process.poll() is None
 
     def stop(self):
         self.process.end()
@@ -191,7 +216,7 @@ class Cluster:
 
     def start_zookeeper(self):
         where = f"{self.dir}/zookeeper"
-        os.makedirs(where)
+        os.makedirs(where, exist_ok=True)
         config = f"{where}/zoo.cfg"
         with open(config, "w", encoding="ascii") as file:
             file.write(f"tickTime=2000\ndataDir={where}\nclientPort={self.zookeeper_port}\nclientPortAddress=127.0.0.1\n"
@@ -223,7 +248,7 @@ class Cluster:
 
     def end(self):
         for server in self.servers:
-            if server.process and server.process.process.poll() is None:
+            if server.process and server.runs():
                 server.process.kill()
         self.zookeeper.kill()
         shutil.rmtree(self.dir, ignore_errors=True)

@@ -17,6 +17,15 @@ def children_of(pid):
     return pids
 
 
+def alive(pid):
+    """Not ended, also not as a zombie, which an orphan stays where pid 1 does not look after it."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def own_process(pid, name):
     """The pid of that process of a tracer's; 0: none now."""
     for child in children_of(pid):

@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import bad
 from backend import Backend, batches, copy, digest, position, raw, reply, rows_of, times
 from bad import ok
-from own import children_of, own_process
+from own import alive, children_of, own_process
 
 SPOOL = bad.scratch("spool")
 COUNT = [0]
@@ -78,6 +78,20 @@ def test_sent(result, total):
     backend.close()
     bodies = sum(len(r.body) for r in backend.requests) / 2 / len(want)
     print(f"# {bodies:.0f} bytes on the wire, {sum(os.stat(f'{SPOOL}/{n}').st_size for n in os.listdir(SPOOL)) / total:.0f} in the spool, a record")
+
+
+def test_compressed(result, total):
+    """zstd, and none; the spool can be sent in one and the other."""
+    size = {}
+    for how in ("gzip", "zstd", "none"):
+        backend = Backend()
+        folder, done = attempt(backend, "--clickhouse-compress", how)
+        encodings = {r.headers.get("Content-Encoding", "none") for r in backend.requests}
+        ok(done.returncode == 0 and position(folder)["sent_records"] == total and encodings == {how}, f"{how}: all is sent, in that form", encodings)
+        ok(len(backend.rows()) == len(result.of("block")), f"{how}: and can be read", len(backend.rows()))
+        size[how] = sum(len(r.body) for r in backend.requests)
+        backend.close()
+    ok(size["gzip"] < size["none"] and size["zstd"] < size["none"], f"bytes: {size}")
 
 
 def test_refused(total):
@@ -281,7 +295,7 @@ def test_killed(name, pick, least):
     """A hundred blocks a second, while the process is killed 20 times."""
     folder, truth_kills = bad.scratch(f"killed-{name}"), 0
     backend = Backend(times(3, lambda h, r: reply(h, 503)))
-    simjank = bad.simjank("--wait", "--scenario", "sleep:8ms", "--gap", "2ms", "--short-rate", "0", "--count", 1500)
+    simjank = bad.simjank("--wait", "--scenario", "sleep:8ms", "--gap", "2ms", "--short-rate", "0", "--count", 6000)
     tracer = bad.Tracer("--json", "-t", "5ms", "-F", "0", "--interval", "100ms", "--spool", folder, "--clickhouse-url", backend.url,
                         "-p", simjank.pid)
     if name == "sender":
@@ -315,6 +329,43 @@ def test_killed(name, pick, least):
     ok(len(keys) == len(want), f"{name}: each of {len(want)} blocks arrived", f"{len(keys)} of {len(want)}")
     ok(same_bytes(backend), f"{name}: what came twice had the same bytes")
     ok(len(backend.rows()) >= len(keys), f"{name}: {len(backend.rows()) - len(keys)} rows came twice")
+    backend.close()
+
+
+def test_parent_killed():
+    """Its process that sends takes the place of the parent, again and again; both end with the run."""
+    folder, backend = bad.scratch("killed-parent"), Backend()
+    simjank = bad.simjank("--wait", "--scenario", "sleep:8ms", "--gap", "2ms", "--short-rate", "0", "--count", 6000)
+    tracer = bad.Tracer("--json", "-t", "5ms", "-F", "0", "--interval", "100ms", "--spool", folder, "--clickhouse-url", backend.url,
+                        "-p", simjank.pid)
+    simjank.send_signal(signal.SIGUSR1)
+    parent, child = sender_of(tracer)
+    pids = {parent, child}
+    for _ in range(5):
+        seen = len(backend.all)
+        bad.wait_for(lambda: children_of(parent) and len(backend.all) > seen)
+        child = children_of(parent)[0]
+        pids |= {parent, child}
+        os.kill(parent, signal.SIGKILL)
+        parent = child
+        if not bad.wait_for(lambda: children_of(parent)):
+            break
+    ok(bad.wait_for(lambda: children_of(parent)), "parent: killed 5 times, a new one has a process that sends", tracer.stderr())
+    child = children_of(parent)[0]
+    pids |= {parent, child}
+    bad.check_powerless(bad.status_of(parent), "parent: the new one", False)
+    os.kill(child, signal.SIGKILL)
+    ok(bad.wait_for(lambda: [pid for pid in children_of(parent) if pid != child]), "parent: the new one starts it again, too")
+    pids |= set(children_of(parent))
+    bad.end(simjank)
+    result = tracer.finish(60)
+    left = [pid for pid in pids if alive(pid)]
+    ok(result.status == 0 and not left, "parent: all end with the run", (left, result.err))
+    ok(result.err.count("another one takes its place") == 1 and result.err.count("it is started again") <= 1, "parent: each reported once",
+       result.err)
+    keys = {(row["batch"], row.get("nr", 0)) for row in backend.rows()}
+    want = result.of("block")
+    ok(len(keys) == len(want) and same_bytes(backend), f"parent: each of {len(want)} blocks arrived", len(keys))
     backend.close()
 
 
@@ -399,10 +450,10 @@ textfile = {prom}/jankbpf.prom
     ok(bad.wait_for(lambda: metric(text(), 'jankbpf_sent_records_total{backend="clickhouse"}') > 10, 60),
        "agent: then they are sent", text()[-2000:])
     os.kill(parent, signal.SIGKILL)
-    ok(bad.wait_for(lambda: not os.path.exists(f"/proc/{child}")), "agent: without its parent the sender ends")
+    ok(bad.wait_for(lambda: children_of(child)), "agent: without its parent the sender takes its place")
     result = tracer.stop()
     bad.end(simjank)
-    ok(result.status == 0, "agent: and the run goes on", result)
+    ok(result.status == 0 and "no records are sent" not in result.err, "agent: and the run goes on", result)
     backend.close()
 
 
@@ -434,6 +485,7 @@ def main():
     result = make_spool()
     total = test_spool(result)
     test_sent(result, total)
+    test_compressed(result, total)
     test_refused(total)
     test_again(total, "503", lambda h, r: reply(h, 503))
     test_again(total, "a cut answer", lambda h, r: raw(h, b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nx"))
@@ -452,8 +504,9 @@ def main():
     test_secrets(total)
     test_usage()
     test_two_senders(total)
-    test_killed("sender", lambda tracer: sender_of(tracer)[1], 10)
+    test_killed("sender", lambda tracer: sender_of(tracer)[1], 20)
     test_killed("deliver", lambda tracer: own_process(tracer.pid, "jankbpf-deliver"), 20)
+    test_parent_killed()
     test_tracer_killed()
     test_agent()
     test_disk_full()

@@ -345,7 +345,7 @@ static void test_backends(void)
 
 	is_int(fixture__parse("send --spool s --clickhouse-url http://a:1 --clickhouse-url "
 			      "https://b:2 --clickhouse-database d --clickhouse-user u "
-			      "--otlp-timeout 5s --timeout 1m",
+			      "--otlp-timeout 5s --timeout 1m --clickhouse-compress zstd",
 			      &opts, &err),
 	       0, "backends: %s", err.msg);
 	is_str(opts.spool, "s", "--spool");
@@ -353,6 +353,8 @@ static void test_backends(void)
 	is_str(opts.sends[SEND_CLICKHOUSE].urls[1], "https://b:2", "in order");
 	is_str(opts.sends[SEND_CLICKHOUSE].database, "d", "--clickhouse-database");
 	is_str(opts.sends[SEND_CLICKHOUSE].user, "u", "--clickhouse-user");
+	is_uint(opts.sends[SEND_CLICKHOUSE].compress, COMPRESS_ZSTD, "--clickhouse-compress");
+	is_uint(opts.sends[SEND_OTLP].compress, COMPRESS_GZIP, "the default of --otlp-compress");
 	is_uint(opts.sends[SEND_OTLP].url_cnt, 0, "the other one has none");
 	is_uint(opts.sends[SEND_OTLP].timeout_ns, 5000000000ull, "--otlp-timeout");
 	is_uint(opts.send_timeout_ns, 60000000000ull, "--timeout");

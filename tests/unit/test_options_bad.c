@@ -82,6 +82,7 @@ static const struct bad bads[] = {
 	{ "-p 1 --redact peers,", "--redact '': give paths, peers or messages" },
 	{ "send", "send needs the DIR of --spool" },
 	{ "send --spool s", "send needs a backend: give --clickhouse-url or --otlp-url" },
+	{ "send --spool s --otlp-url http://h --otlp-compress lz4", "give gzip, zstd or none" },
 	{ "-p 1 --otlp-url http://h", "--otlp-url sends the records of a spool" },
 	{ "send --spool s --otlp-url h:4318", "--otlp-url is not http://HOST:PORT" },
 	{ "send --spool s --otlp-url http://", "--otlp-url is not http://HOST:PORT" },

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include "tests/tap.h"
 
@@ -93,27 +94,50 @@ static size_t unzip(const struct strbuf *body, char *to, size_t size)
 	return size - z.avail_out;
 }
 
+/* plain: what the body is without compression. */
+static void test_encodings(const struct backend_part *part, const struct batch *batch,
+			   const char *plain, size_t len)
+{
+	struct backend_options settings = { .database = "d", .compress = COMPRESS_ZSTD };
+	static char unpacked[2 << 20];
+	struct request request;
+
+	is_int(request__make(part, batch, &settings, &request), 0, "zstd");
+	is_str(request.encoding, "zstd", "its encoding");
+	is_uint(ZSTD_decompress(unpacked, sizeof(unpacked), request.body.data, request.body.len),
+		len, "its length, of %zu bytes", request.body.len);
+	ok(!memcmp(unpacked, plain, len), "its bytes");
+	request__free(&request);
+	settings.compress = COMPRESS_NONE;
+	is_int(request__make(part, batch, &settings, &request), 0, "none");
+	ok(!request.encoding && request.body.len == len && !memcmp(request.body.data, plain, len),
+	   "no compression: the bytes as they are");
+	request__free(&request);
+}
+
 static void test_request(void)
 {
 	const struct backend_part part = { "rows", "/?database=%s&query=x", encode };
 	struct batch batch = { .agent = "ab", .nr = 1 };
+	struct backend_options settings = { .database = "my db&x=%s" };
 	struct request one, two;
 	static char plain[2 << 20];
 	size_t len;
 
-	is_int(request__make(&part, &batch, "my db&x=%s", &one), 0, "a request");
+	is_int(request__make(&part, &batch, &settings, &one), 0, "a request");
 	is_str(strbuf__str(&one.path), "/?database=my%20db%26x%3D%25s&query=x",
 	       "the database is encoded");
 	len = unzip(&one.body, plain, sizeof(plain));
 	ok(len > 500000 && !memcmp(plain, "row 0 of ab\n", 12), "the body is gzip: %d of %d bytes",
 	   (int)one.body.len, (int)len);
-	request__make(&part, &batch, "my db&x=%s", &two);
+	request__make(&part, &batch, &settings, &two);
 	ok(one.body.len == two.body.len && !memcmp(one.body.data, two.body.data, one.body.len),
 	   "the same batch gives the same bytes");
 	request__free(&one);
 	request__free(&two);
+	test_encodings(&part, &batch, plain, len);
 	batch.nr = 0;
-	is_int(request__make(&part, &batch, NULL, &one), -ENODATA, "a part without data");
+	is_int(request__make(&part, &batch, &settings, &one), -ENODATA, "a part without data");
 	request__free(&one);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The process that sends records, and its parent, which starts it again. Both end with the socket.
+ * The process that sends records, and its parent. Each watches the other; both end with the
+ * socket.
  */
 #include "deliver/sender_process.h"
 
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,39 +30,46 @@ struct sending {
 	struct sender_shared *shared;
 	char **words; /* of the command line */
 	struct options opts;
-	bool reported;
+	bool reported, orphaned; /* the end of the one or the other was */
 };
 
-/* --- the process */
-
-/* True: the tracer ended, or wants us to. */
-static bool wait_for_end(int ms)
+/* True: the other end is closed, in time. */
+static bool wait_for_end(int fd, int ms)
 {
-	struct pollfd tracer = { .fd = SENDER_SOCKET_FD, .events = POLLIN };
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
 
-	return poll(&tracer, 1, ms) > 0;
+	return poll(&pfd, 1, ms) > 0;
 }
 
-/* The spool may not be there yet, or another process may send it. */
-static int send_all(struct sending *s)
+/* --- the process that sends */
+
+/* The spool may not be there at all yet. */
+static void report_failure(const struct sending *s, int res, const struct err *err)
 {
-	const struct sender_opts opts = { .options = &s->opts, .stop_fd = SENDER_SOCKET_FD };
-	bool reported = false;
+	if (res == -EAGAIN)
+		log__warn("%s", err->msg);
+	else if (!access(s->opts.spool, X_OK))
+		log__warn("no records are sent: %s", err->msg);
+}
+
+/*
+ * Until its parent closes the socket or ends. The first failure is not reported: the process that
+ * writes may have only begun the spool, and that of an agent that was killed needs a moment to end.
+ */
+static void send_all(struct sending *s, int parent_fd)
+{
+	const struct sender_opts opts = { .options = &s->opts, .stop_fd = parent_fd };
+	unsigned failures = 0;
 	int res;
 
 	do {
 		struct err err = {};
 
 		res = sender__run(&opts, &err);
-		if (res == -EAGAIN && !reported) {
-			log__warn("%s", err.msg);
-			reported = true;
-		} else if (res && res != -EAGAIN && access(s->opts.spool, X_OK) == 0 && !reported) {
-			log__warn("no records are sent: %s", err.msg);
-			reported = true;
-		}
-	} while (!wait_for_end(res == -EAGAIN ? LOCKED_MS : AGAIN_MS));
-	return 0;
+		failures = res ? failures + 1 : 0;
+		if (failures == 2)
+			report_failure(s, res, &err);
+	} while (!wait_for_end(parent_fd, failures > 1 && res == -EAGAIN ? LOCKED_MS : AGAIN_MS));
 }
 
 /* --- its parent */
@@ -79,32 +88,71 @@ static void report_end(struct sending *s, int status)
 	strbuf__free(&how);
 }
 
-static pid_t start(struct sending *s)
+/* Its pid; 0: we are the process that sends; -1: none. *ret_fd: a socket to the other one. */
+static pid_t start(int *ret_fd)
 {
-	pid_t parent = getpid(), pid = fork();
+	int ends[2];
+	pid_t pid;
 
-	if (pid)
-		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(JANK_EXIT_FAILED);
-	_exit(send_all(s));
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return -1;
+	pid = fork();
+	close(ends[pid ? 1 : 0]);
+	*ret_fd = ends[pid ? 0 : 1];
+	if (pid < 0)
+		close(*ret_fd);
+	return pid;
 }
 
+/* Waits for the end of the run or of the process. *ret_status: how it ended. */
+static void watch(pid_t pid, int fd, int *ret_status)
+{
+	struct pollfd ends[] = { { .fd = SENDER_SOCKET_FD, .events = POLLIN },
+				 { .fd = fd, .events = POLLIN } };
+
+	while (poll(ends, 2, -1) < 0 && errno == EINTR)
+		;
+	close(fd);
+	while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* -1: the run ended. Else we are a new process that sends: the socket to its parent. */
 static int supervise(struct sending *s)
 {
+	s->shared->parent = getpid();
 	do {
-		int status = 0;
-		pid_t pid = start(s);
+		int status = 0, fd;
+		pid_t pid = start(&fd);
 
+		if (!pid)
+			return fd;
 		s->shared->pid = pid > 0 ? pid : 0;
-		while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
+		if (pid > 0)
+			watch(pid, fd, &status);
 		s->shared->pid = 0;
-		if (wait_for_end(0))
-			return JANK_EXIT_OK;
+		if (wait_for_end(SENDER_SOCKET_FD, 0))
+			return -1;
 		report_end(s, status);
-	} while (!wait_for_end(AGAIN_MS));
+	} while (!wait_for_end(SENDER_SOCKET_FD, AGAIN_MS));
+	return -1;
+}
+
+/* Without its parent, a process that sends takes the place of it. */
+static int run(struct sending *s)
+{
+	int fd;
+
+	while ((fd = supervise(s)) >= 0) {
+		send_all(s, fd);
+		close(fd);
+		if (wait_for_end(SENDER_SOCKET_FD, 0))
+			break;
+		if (!s->orphaned)
+			log__warn("the parent of the process that sends records ended: another one "
+				  "takes its place, also later; records wait in the spool");
+		s->orphaned = true;
+	}
 	return JANK_EXIT_OK;
 }
 
@@ -170,5 +218,5 @@ int sender_process__main(void)
 		log__error("no records are sent: %s", err.msg[0] ? err.msg : strerror(-res));
 		return JANK_EXIT_FAILED;
 	}
-	return supervise(&s);
+	return run(&s);
 }

@@ -3,6 +3,7 @@
 #include "deliver/sender_process.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,9 +14,11 @@
 #include "base/strbuf.h"
 #include "options/options_table.h"
 
+#define END_MS 1000
+
 struct sender_process {
 	int sock;
-	_Atomic pid_t parent;
+	_Atomic pid_t parent; /* the first one */
 	struct sender_shared *shared;
 	size_t shared_sz;
 };
@@ -147,12 +150,22 @@ int sender_process__start(const struct options *opts, struct sender_process **re
 			strerror(-res));
 }
 
+/* A process that took the place of the parent is no child of ours: its end of the socket tells. */
+static void wait_for_end(const struct sender_process *s)
+{
+	struct pollfd end = { .fd = s->sock, .events = POLLIN };
+
+	if (s->sock >= 0 && !shutdown(s->sock, SHUT_WR))
+		poll(&end, 1, END_MS);
+}
+
 void sender_process__free(struct sender_process *s)
 {
 	int status;
 
 	if (!s)
 		return;
+	wait_for_end(s);
 	own_process__end(&s->parent, &s->sock, false, &status);
 	if (s->shared)
 		munmap(s->shared, s->shared_sz);
@@ -161,7 +174,7 @@ void sender_process__free(struct sender_process *s)
 
 pid_t sender_process__parent(const struct sender_process *s)
 {
-	return s ? s->parent : 0;
+	return s && s->shared && s->shared->parent > 0 ? s->shared->parent : 0;
 }
 
 pid_t sender_process__pid(const struct sender_process *s)

@@ -4,7 +4,8 @@
  * no capability. It gets nothing from the tracer but its options; nothing of the network reaches
  * the tracer. The tracer's filter of system calls is not for it, so it could not be started again
  * from there: it has a parent, started before that filter and confined in the same way, which does
- * it.
+ * it. If the parent ends, the process becomes the parent of a new one; if both end at once, nothing
+ * is sent until the next run.
  */
 #ifndef JANK_DELIVER_SENDER_PROCESS_H
 #define JANK_DELIVER_SENDER_PROCESS_H
@@ -41,7 +42,8 @@ int sender_process__main(void);
 
 /* Memory of both; then the words of a command line `send …`, each with its NUL. */
 struct sender_shared {
-	_Atomic pid_t pid; /* of the process that sends; the tracer does not trust it */
+	/* The process that sends, and its parent; 0: none. The tracer does not trust them. */
+	_Atomic pid_t pid, parent;
 	uint32_t command;  /* enum command of the run */
 	uint32_t has_user; /* the first word is records_user */
 	uint32_t word_cnt; /* the others */

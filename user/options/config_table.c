@@ -24,7 +24,7 @@
 #define OF_EACH_BACKEND(section)                                                                   \
 	OF_BACKEND(section, "ca-file"), OF_BACKEND(section, "cert-file"),                          \
 		OF_BACKEND(section, "key-file"), OF_BACKEND(section, "proxy"),                     \
-		OF_BACKEND(section, "timeout")
+		OF_BACKEND(section, "timeout"), OF_BACKEND(section, "compress")
 
 /* In the order of sections in deploy/jankbpf.conf, whose test compares both. */
 const struct config_key config_keys[] = {

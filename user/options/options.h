@@ -63,7 +63,10 @@ struct backend_options {
 	const char *ca_file, *cert_file, *key_file;
 	const char *proxy;
 	uint64_t timeout_ns; /* of a request */
+	unsigned compress;   /* enum compress: of the bodies of requests */
 };
+
+enum compress { COMPRESS_GZIP, COMPRESS_ZSTD, COMPRESS_NONE };
 
 enum { SEND_CLICKHOUSE, SEND_OTLP, SEND_CNT };
 

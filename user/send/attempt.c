@@ -200,7 +200,7 @@ static enum outcome ask(struct lane *lane, const char *url, const struct request
 	};
 	struct strbuf whole = STRBUF_INIT;
 	struct http_request http = { .content_type = lane->backend->content_type,
-				     .content_encoding = "gzip",
+				     .content_encoding = request->encoding,
 				     .body = request->body.data,
 				     .body_len = request->body.len,
 				     .answer_max = ANSWER_MAX,

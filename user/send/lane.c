@@ -88,7 +88,7 @@ static enum outcome send_records(struct lane *lane, const struct backend_part *p
 				 const struct batch *batch, struct sending *sending)
 {
 	struct request request;
-	int res = request__make(part, batch, lane->settings->database, &request);
+	int res = request__make(part, batch, lane->settings, &request);
 	enum outcome outcome =
 		res ? OUTCOME_REFUSED : attempt__send(lane, &request, &sending->rejected);
 	struct batch half = *batch;

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "export/spool/spool.h"
+
 #define GZIP_WINDOW (15 + 16) /* a header of gzip, without time or name */
 #define MEMORY	    8
 
@@ -35,7 +37,7 @@ static void add_path(struct strbuf *sb, const char *path, const char *database)
 	strbuf__adds(sb, at + 2);
 }
 
-static int compress_body(const struct strbuf *plain, struct strbuf *ret)
+static int add_gzip(const struct strbuf *plain, struct strbuf *ret)
 {
 	z_stream z = {};
 	char chunk[16384];
@@ -56,20 +58,36 @@ static int compress_body(const struct strbuf *plain, struct strbuf *ret)
 	return res == Z_STREAM_END && !ret->failed ? 0 : -ENOMEM;
 }
 
-int request__make(const struct backend_part *part, const struct batch *batch, const char *database,
-		  struct request *ret)
+static int compress_body(struct strbuf *plain, unsigned how, struct request *ret)
+{
+	switch (how) {
+	case COMPRESS_ZSTD:
+		ret->encoding = "zstd";
+		return spool__pack(&ret->body, plain);
+	case COMPRESS_NONE:
+		ret->body = *plain;
+		*plain = (struct strbuf)STRBUF_INIT;
+		return 0;
+	}
+	ret->encoding = "gzip";
+	return add_gzip(plain, &ret->body);
+}
+
+int request__make(const struct backend_part *part, const struct batch *batch,
+		  const struct backend_options *settings, struct request *ret)
 {
 	struct strbuf plain = STRBUF_INIT;
 	int res;
 
 	*ret = (struct request){};
-	add_path(&ret->path, part->path, database);
+	add_path(&ret->path, part->path, settings->database);
 	res = part->encode(batch, &plain);
 	if (!res && plain.len > UINT32_MAX / 2)
 		res = -EMSGSIZE;
 	if (!res)
-		res = plain.failed || ret->path.failed ? -ENOMEM
-						       : compress_body(&plain, &ret->body);
+		res = plain.failed || ret->path.failed
+			      ? -ENOMEM
+			      : compress_body(&plain, settings->compress, ret);
 	strbuf__free(&plain);
 	return res;
 }

@@ -74,15 +74,16 @@ void target__free(struct target *target);
 
 struct request {
 	struct strbuf path; /* behind the URL of a replica */
-	struct strbuf body; /* gzip */
+	struct strbuf body;
+	const char *encoding; /* Content-Encoding of the body; NULL: none */
 };
 
 /*
- * 0; -ENODATA: the part has nothing of this batch; -ENOMEM or another -errno of the encoder. The same
- * batch gives the same bytes. The caller frees ret in each case.
+ * settings: database and compress. 0; -ENODATA: the part has nothing of this batch; -ENOMEM or another
+ * -errno of the encoder. The same batch gives the same bytes. The caller frees ret in each case.
  */
-int request__make(const struct backend_part *part, const struct batch *batch, const char *database,
-		  struct request *ret);
+int request__make(const struct backend_part *part, const struct batch *batch,
+		  const struct backend_options *settings, struct request *ret);
 void request__free(struct request *request);
 
 #endif

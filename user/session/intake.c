@@ -21,8 +21,9 @@
  * Reading takes longer with many CPUs or processes; then it is done less often: at most one part in
  * this many of our CPU time.
  */
-#define MACHINE_TIMER_SHARE 500 /* for the timer */
-#define MACHINE_BLOCK_SHARE 100 /* for blocks */
+#define MACHINE_TIMER_SHARE  500  /* for the timer */
+#define MACHINE_ALWAYS_SHARE 2000 /* the same, of an agent */
+#define MACHINE_BLOCK_SHARE  100  /* for blocks */
 
 void session__flush_raw(struct session *s)
 {
@@ -56,8 +57,9 @@ void machine_readings__read(struct machine_readings *readings, uint64_t now_ns)
 void machine_readings__due(struct machine_readings *readings)
 {
 	uint64_t now_ns = clock__mono_ns();
+	unsigned share = readings->always_on ? MACHINE_ALWAYS_SHARE : MACHINE_TIMER_SHARE;
 
-	if (now_ns - readings->read_ns >= readings->cost_ns * MACHINE_TIMER_SHARE)
+	if (now_ns - readings->read_ns >= readings->cost_ns * share)
 		machine_readings__read(readings, now_ns);
 }
 

@@ -112,6 +112,7 @@ static int open_parts(struct session *s, struct err *err)
 	    !s->event_loop)
 		return err__set(err, ENOMEM, "out of memory");
 	machine__watch_heat(s->machine.machine, "/sys");
+	s->machine.always_on = opts->command == CMD_AGENT;
 	s->intake.judge = (struct judge){
 		.threshold_ns = opts->threshold_ns,
 		.hang_ns = opts->hang_ns,

@@ -289,6 +289,7 @@ void mapping_events__close(struct mapping_events *events);
 struct machine_readings {
 	struct machine *machine;
 	uint64_t read_ns, cost_ns; /* time of the last reading; CPU time that it cost us */
+	bool always_on;		   /* the run has no end: the timer reads less often */
 };
 
 void machine_readings__read(struct machine_readings *readings, uint64_t now_ns);

@@ -20,6 +20,7 @@
 #define UNWATCHED_PAUSE_NS (30 * NS_PER_MS)  /* between slices of that look */
 #define EARLY_LOOK_NS	   (50 * NS_PER_MS)  /* by then the sink thread knows most processes */
 #define MACHINE_NS	   (100 * NS_PER_MS)
+#define MACHINE_ALWAYS_NS  (250 * NS_PER_MS) /* of an agent, which is to cost nearly nothing */
 
 static void on_signal(void *ctx, uint64_t arg)
 {
@@ -179,6 +180,7 @@ static uint64_t look_period(const struct options *opts)
 int session__add_events(struct session *s, struct err *err)
 {
 	uint64_t look = look_period(s->opts);
+	uint64_t machine = s->machine.always_on ? MACHINE_ALWAYS_NS : MACHINE_NS;
 	int res;
 
 	machine_readings__read(&s->machine, clock__mono_ns());
@@ -188,10 +190,10 @@ int session__add_events(struct session *s, struct err *err)
 	    (res = event_loop__timer(s->event_loop, look, look, on_look, s)) < 0 ||
 	    (res = event_loop__timer(s->event_loop, EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
 	    (res = event_loop__timer(s->event_loop, 4 * EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
-	    (res = event_loop__timer(s->event_loop, MACHINE_NS, MACHINE_NS, on_machine, s)) < 0 ||
+	    (res = event_loop__timer(s->event_loop, machine, machine, on_machine, s)) < 0 ||
 	    (features__has(&s->features, FEATURE_BPF_STATS) && !s->opts->cpu_ppm &&
-	     (res = event_loop__timer(s->event_loop, MACHINE_NS, MACHINE_NS, on_cost,
-				      &s->cost_meter)) < 0) ||
+	     (res = event_loop__timer(s->event_loop, machine, machine, on_cost, &s->cost_meter)) <
+		     0) ||
 	    (s->discovery.mains &&
 	     (res = event_loop__timer(s->event_loop, NS_PER_SEC, NS_PER_SEC, on_mains, s)) < 0) ||
 	    (options__traces(s->opts) &&

@@ -60,6 +60,9 @@ void spool__add_segment_head(struct strbuf *sb, const char *agent, uint64_t crea
  */
 int spool__read_segment_head(const void *data, size_t len, struct spool_segment_head *ret);
 
+/* Adds the bytes as a zstd frame; equal bytes have equal frames. 0, -ENOMEM; -ENOSYS: no zstd in this build. */
+int spool__pack(struct strbuf *sb, const struct strbuf *raw);
+
 /* Adds a batch: its head and the compressed records. 0, -ENOMEM or -EMSGSIZE. */
 int spool__add_batch(struct strbuf *sb, uint64_t nr, uint32_t record_cnt, uint64_t created_ns,
 		     const struct strbuf *raw);

@@ -104,6 +104,20 @@ bool spool__is_available(void)
 	return true;
 }
 
+int spool__pack(struct strbuf *sb, const struct strbuf *raw)
+{
+	size_t room = ZSTD_compressBound(raw->len), size;
+	void *packed = malloc(room ?: 1);
+
+	if (!packed)
+		return -ENOMEM;
+	size = ZSTD_compress(packed, room, raw->data, raw->len, ZSTD_LEVEL);
+	if (!ZSTD_isError(size))
+		strbuf__add(sb, packed, size);
+	free(packed);
+	return ZSTD_isError(size) || sb->failed ? -ENOMEM : 0;
+}
+
 int spool__add_batch(struct strbuf *sb, uint64_t nr, uint32_t record_cnt, uint64_t created_ns,
 		     const struct strbuf *raw)
 {
@@ -114,28 +128,20 @@ int spool__add_batch(struct strbuf *sb, uint64_t nr, uint32_t record_cnt, uint64
 		.raw_sz = htole32((uint32_t)raw->len),
 		.created_ns = htole64(created_ns),
 	};
-	size_t room = ZSTD_compressBound(raw->len), size;
-	void *packed;
+	struct strbuf packed = STRBUF_INIT;
+	int res = raw->len > SPOOL_RAW_MAX ? -EMSGSIZE : spool__pack(&packed, raw);
 
-	if (raw->len > SPOOL_RAW_MAX)
-		return -EMSGSIZE;
-	packed = malloc(room);
-	if (!packed)
-		return -ENOMEM;
-	size = ZSTD_compress(packed, room, raw->data, raw->len, ZSTD_LEVEL);
-	if (!ZSTD_isError(size) && size <= SPOOL_RAW_MAX) {
+	if (!res && packed.len > SPOOL_RAW_MAX)
+		res = -EMSGSIZE;
+	if (!res) {
 		memcpy(head.magic, BATCH_MAGIC, sizeof(head.magic));
-		head.packed_sz = htole32((uint32_t)size);
-		head.checksum = htole64(checksum(&head, packed, size));
+		head.packed_sz = htole32((uint32_t)packed.len);
+		head.checksum = htole64(checksum(&head, packed.data, packed.len));
 		strbuf__add(sb, &head, sizeof(head));
-		strbuf__add(sb, packed, size);
+		strbuf__add(sb, packed.data, packed.len);
 	}
-	free(packed);
-	if (ZSTD_isError(size))
-		return -ENOMEM;
-	if (size > SPOOL_RAW_MAX)
-		return -EMSGSIZE;
-	return sb->failed ? -ENOMEM : 0;
+	strbuf__free(&packed);
+	return res ?: sb->failed ? -ENOMEM : 0;
 }
 
 /* True if the bytes are so many records: before memory is taken for a number that may be a lie. */
@@ -197,6 +203,11 @@ int spool__read_records(const void *data, const struct spool_batch_head *head,
 bool spool__is_available(void)
 {
 	return false;
+}
+
+int spool__pack(struct strbuf *sb, const struct strbuf *raw)
+{
+	return -ENOSYS;
 }
 
 int spool__add_batch(struct strbuf *sb, uint64_t nr, uint32_t record_cnt, uint64_t created_ns,
