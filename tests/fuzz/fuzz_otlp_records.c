@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Damaged records through the encoder of OTLP: a body is a message whose text is UTF-8, as a backend
- * would refuse the whole request otherwise; and the work is in proportion to the records.
+ * Damaged records through the encoder of OTLP: a body is a message whose text is UTF-8, as a
+ * backend would refuse the whole request otherwise; and the work is in proportion to the records.
  */
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Damaged segments and tails of a spool: what the reader gives is whole, and the writer goes on behind
- * them, so that its record is read again. Half of the time the checksum of the first batch is made
- * right again; else it would refuse most.
+ * Damaged segments and tails of a spool: what the reader gives is whole, and the writer goes on
+ * behind them, so that its record is read again. Half of the time the checksum of the first batch
+ * is made right again; else it would refuse most.
  */
 #include <errno.h>
 #include <sys/stat.h>

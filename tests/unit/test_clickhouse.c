@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The encoder of ClickHouse: rows have the columns of the schema, are bounded, and repeat exactly. */
+/*
+ * The encoder of ClickHouse: rows have the columns of the schema, are bounded, and repeat exactly.
+ */
 #include <errno.h>
 #include <jansson.h>
 

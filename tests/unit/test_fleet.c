@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Questions of `jankbpf fleet`: values are literals, whatever they hold; sums are compared as records are. */
+/*
+ * Questions of `jankbpf fleet`: values are literals, whatever they hold; sums are compared as
+ * records are.
+ */
 #include "fleet/fleet.h"
 
 #include <dirent.h>

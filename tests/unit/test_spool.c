@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The spool: what is written is read again, also after crashes; its size; damaged and later ones. */
+/*
+ * The spool: what is written is read again, also after crashes; its size; damaged and later ones.
+ */
 #include "export/spool/spool.h"
 
 #include <errno.h>

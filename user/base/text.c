@@ -171,6 +171,16 @@ bool text__matches(const char *glob, const char *text)
 	return !glob[strspn(glob, "*")];
 }
 
+size_t text__secret_len(const char *text)
+{
+	size_t len = strcspn(text, "\r\n");
+
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+			return 0;
+	return len;
+}
+
 const char *text__base_name(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;

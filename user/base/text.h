@@ -49,6 +49,12 @@ bool text__begins(const char *text, const char *begin);
  */
 bool text__matches(const char *glob, const char *text);
 
+/*
+ * Length of the first line of text, if it may be a password or token; 0: it is empty, or has
+ * control bytes.
+ */
+size_t text__secret_len(const char *text);
+
 /* The part of a path after its last slash, or all of it; "" for NULL. */
 const char *text__base_name(const char *path);
 

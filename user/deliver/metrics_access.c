@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "files/file.h"
 
 static void forget(struct strbuf *sb)
@@ -40,17 +41,14 @@ static int read_text(const char *key, const char *path, size_t max, char **ret, 
 /* Cuts it to its first line. */
 static int take_password(const char *path, char *text, struct err *err)
 {
-	size_t len = strcspn(text, "\r\n");
-	bool is_valid = len;
+	size_t len = text__secret_len(text);
 
-	for (size_t i = 0; i < len; i++)
-		is_valid &= (unsigned char)text[i] >= ' ' && text[i] != 0x7f;
 	text[len] = '\0';
-	return is_valid ? 0
-			: err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
-					"[metrics] password-file '%s': no password: its first line "
-					"is empty or has control bytes",
-					path);
+	return len ? 0
+		   : err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
+				   "[metrics] password-file '%s': no password: its first line "
+				   "is empty or has control bytes",
+				   path);
 }
 
 int metrics_access__read(const struct options *opts, struct metrics_access *ret, struct err *err)

@@ -40,7 +40,10 @@ int fleet__top(struct fleet *fleet, const struct fleet_filter *filter, enum flee
 int fleet__show(struct fleet *fleet, const struct fleet_filter *filter, const char *signature,
 		unsigned limit, struct strbuf *ret, struct strbuf *ret_record, struct err *err);
 
-/* compare.c: fills both sides of diff and compares them. names: of the sides. all: names also what is not notable. */
+/*
+ * compare.c: fills both sides of diff and compares them. names: of the sides. all: names also what
+ * is not notable.
+ */
 int fleet__compare(struct fleet *fleet, const struct fleet_filter sides[DIFF_SIDES],
 		   const char *const names[DIFF_SIDES], bool all, struct diff *diff,
 		   struct diff_findings *findings, struct err *err);

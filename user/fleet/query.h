@@ -48,7 +48,10 @@ int query__add(struct strbuf *sb, const char *name, const struct fleet_value *va
 /* Takes a row, which it borrows. 0 or -errno, with a message in err. */
 typedef int fleet_row_fn(void *ctx, const json_t *row, struct err *err);
 
-/* Asks; each row of the answer goes to take (NULL: the answer has none). 0 or -errno with a message. */
+/*
+ * Asks; each row of the answer goes to take (NULL: the answer has none). 0 or -errno with a
+ * message.
+ */
 int fleet__ask(struct fleet *fleet, const char *name, const struct fleet_value *values,
 	       size_t value_cnt, fleet_row_fn *take, void *ctx, struct err *err);
 

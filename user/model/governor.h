@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Governor of an agent's CPU time: decides when something is taken away to keep the budget, and when
- * it is given back. The caller takes and gives. One thread at a time.
+ * Governor of an agent's CPU time: decides when something is taken away to keep the budget, and
+ * when it is given back. The caller takes and gives. One thread at a time.
  */
 #ifndef JANK_MODEL_GOVERNOR_H
 #define JANK_MODEL_GOVERNOR_H

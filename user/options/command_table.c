@@ -38,7 +38,7 @@ const struct command_row command_rows[] = {
 		     "intervals go to a directory, counts to Prometheus. SIGHUP reads the "
 		     "configuration again, SIGUSR1 writes its state to the log, SIGTERM ends it.",
 	  .more = "Blocks that repeat are counted, not recorded. It tells systemd when it is ready "
-		  "and that it makes progress. docs/fleet.md describes configuration and metrics.",
+		  "and that it makes progress. docs/agent.md describes configuration and metrics.",
 	  .example = "jankbpf agent --check-config --config jankbpf.conf",
 	  .example_is = "what this configuration selects, or all its errors" },
 	{ CMD_REPLAY,

@@ -431,7 +431,7 @@ const struct option_row option_rows[] = {
 		  "be closed to others (chmod 600); head -c 16 /dev/urandom makes one." },
 	{ SECTION_AGENT, KEY_CONFIG, "config", "FILE", "/etc/jankbpf/jankbpf.conf", AGENT,
 	  option__set_text, AT(config), .help = "its configuration",
-	  .more = "Sections with the names of options as keys (docs/fleet.md). Options of the "
+	  .more = "Sections with the names of options as keys (docs/agent.md). Options of the "
 		  "command line take the place of its keys. SIGHUP reads it again. It must belong "
 		  "to root or to the user, and be writable by nobody else." },
 	{ SECTION_AGENT, KEY_CHECK_CONFIG, "check-config", NULL, NULL, AGENT, option__set_flag,
@@ -499,7 +499,7 @@ const struct option_row option_rows[] = {
 	  AT(spool), .help = "keep the records in DIR until each backend has them",
 	  .more = "Compressed batches in files of bounded size; a backend that was away gets them "
 		  "later, at least once. What --redact hashes is hashed there, too. DIR is made "
-		  "where it isn't there, for its owner alone (docs/fleet.md)." },
+		  "where it isn't there, for its owner alone (docs/agent.md)." },
 	{ SECTION_SEND, KEY_SPOOL_MAX, "spool-max", "SIZE", "256M", RUNS | REPLAY, option__set_size,
 	  AT(spool_max), .min = MIB, .max = 16 * 1024 * GIB,
 	  .help = "with --spool: drop the oldest records beyond this",

@@ -109,8 +109,8 @@ uint64_t bpf_counters__skipped(int prog_fd);
 bool bpf_counters__cost(const struct bpf_object *obj, uint64_t *ret_ns, uint64_t *ret_runs);
 
 /*
- * What the statistics say that an empty program takes, in ns a run: the reading of their clock (46 ns
- * on 6.18, virtual machine). 0: not known. Takes a millisecond.
+ * What the statistics say that an empty program takes, in ns a run: the reading of their clock
+ * (46 ns on 6.18, virtual machine). 0: not known. Takes a millisecond.
  */
 uint64_t bpf_counters__empty_run_ns(void);
 

@@ -10,8 +10,9 @@
 
 #define ANSWER_MAX (64u << 10)
 /*
- * Attempts at a request to which the server answers 500, for about a day. ClickHouse answers so while a
- * table is read-only (ZooKeeper is away) or has too many parts, but also to a batch that it cannot take.
+ * Attempts at a request to which the server answers 500, for about a day. ClickHouse answers so
+ * while a table is read-only (ZooKeeper is away) or has too many parts, but also to a batch that it
+ * cannot take.
  */
 #define FAULTS_MAX 600
 #define QUOTE_MAX  160
@@ -161,8 +162,8 @@ static enum outcome check(struct lane *lane, const char *url, const struct http_
 }
 
 /*
- * OTLP's signals in development have such paths, and many receivers lack them. Records that waited for
- * one would keep back all others.
+ * OTLP's signals in development have such paths, and many receivers lack them. Records that waited
+ * for one would keep back all others.
  */
 static bool is_absent(const struct request *request, const struct http_answer *answer)
 {

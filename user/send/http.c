@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "files/file.h"
 
 #define LIBRARY	   "libcurl-gnutls.so.4"
@@ -88,16 +89,13 @@ void http__free(struct http *http)
 static int read_secret(const char *path, struct strbuf *ret, struct err *err)
 {
 	int res = file__read(path, SECRET_MAX, ret);
-	size_t len = res ? 0 : strcspn(strbuf__str(ret), "\r\n");
+	size_t len = res ? 0 : text__secret_len(strbuf__str(ret));
 
 	if (res)
 		return err__set(err, -res,
 				"'%s': cannot read the secret: %s; it is read for each request, "
 				"so correct the file",
 				path, res == -EFBIG ? "more than 4 KB" : strerror(-res));
-	for (size_t i = 0; i < len; i++)
-		if ((unsigned char)ret->data[i] < ' ' || ret->data[i] == 0x7f)
-			len = 0;
 	if (!len)
 		return err__set(err, EINVAL,
 				"'%s': no secret: its first line is empty or has control bytes",

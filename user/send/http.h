@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * HTTP client for backends, by libcurl. Everything of the server is bounded: time, headers, body. A
- * redirect is not followed, since another host must not get our secrets. One thread for each struct.
+ * redirect is not followed, since another host must not get our secrets. One thread for each
+ * struct.
  *
  * libcurl is loaded when a client starts: linking it would load GnuTLS for every other command and
  * process of ours. A static build has no client.
@@ -20,7 +21,9 @@
 
 struct http;
 
-/* How to reach a backend. Strings are borrowed; NULL: none. Files are read again for each request. */
+/*
+ * How to reach a backend. Strings are borrowed; NULL: none. Files are read again for each request.
+ */
 struct http_settings {
 	const char *user, *password_file; /* basic authentication */
 	const char *token_file;		  /* bearer authentication */
@@ -51,11 +54,10 @@ enum http_result {
 
 struct http_answer {
 	enum http_result result;
-	long status;	    /* of HTTP_ANSWERED */
-	struct strbuf body; /* the caller frees it */
-	uint64_t
-		retry_after_s; /* of the header, date or seconds; 0: none. At most HTTP_RETRY_AFTER_S */
-	struct err err;	       /* unless ANSWERED or STOPPED: the reason, with its remedy */
+	long status;		/* of HTTP_ANSWERED */
+	struct strbuf body;	/* the caller frees it */
+	uint64_t retry_after_s; /* of date or seconds; 0: none. At most HTTP_RETRY_AFTER_S */
+	struct err err;		/* unless ANSWERED or STOPPED: the reason, with its remedy */
 };
 
 /*

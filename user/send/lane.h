@@ -20,9 +20,8 @@ struct lane {
 	struct target target;
 	struct backoff backoff;
 	bool stops, all_sent;
-	uint64_t
-		stop_ns; /* CLOCK_MONOTONIC; 0: not asked to end yet. After that nothing is waited for */
-	long reported; /* the problem that was printed last; 0: none */
+	uint64_t stop_ns; /* CLOCK_MONOTONIC: later nothing is waited for; 0: none */
+	long reported;	  /* the problem that was printed last; 0: none */
 	bool refusal_reported, absence_reported, position_reported;
 };
 
@@ -54,8 +53,8 @@ enum outcome {
 enum outcome outcome__of(const struct http_answer *answer);
 
 /*
- * Sends a request to the replicas until one has it, again and again while that can help. Adds records
- * that the backend refused to *refused. Returns DONE, SPLIT, REFUSED, ABSENT or STOPPED.
+ * Sends a request to the replicas until one has it, again and again while that can help. Adds
+ * records that the backend refused to *refused. Returns DONE, SPLIT, REFUSED, ABSENT or STOPPED.
  */
 enum outcome attempt__send(struct lane *lane, const struct request *request, uint64_t *refused);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The sender: reads a spool and posts its batches to backends, each from its own position and by a
- * thread of its own. A batch is at a backend at least once; a request that is tried again has the same
- * bytes. It prints its problems.
+ * thread of its own. A batch is at a backend at least once; a request that is tried again has the
+ * same bytes. It prints its problems.
  */
 #ifndef JANK_SEND_SEND_H
 #define JANK_SEND_SEND_H
@@ -79,8 +79,9 @@ struct request {
 };
 
 /*
- * settings: database and compress. 0; -ENODATA: the part has nothing of this batch; -ENOMEM or another
- * -errno of the encoder. The same batch gives the same bytes. The caller frees ret in each case.
+ * settings: database and compress. 0; -ENODATA: the part has nothing of this batch; -ENOMEM or
+ * another -errno of the encoder. The same batch gives the same bytes. The caller frees ret in each
+ * case.
  */
 int request__make(const struct backend_part *part, const struct batch *batch,
 		  const struct backend_options *settings, struct request *ret);

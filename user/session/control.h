@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Control socket of the agent: a Unix socket that root and the agent's own user may use. A request is
- * one line, its answer a line "ok" or "error: …", and a text or one JSON object. Used on the intake
- * thread: each step reads at most CONTROL_LINE_MAX bytes or writes one answer, and never waits.
+ * Control socket of the agent: a Unix socket that root and the agent's own user may use. A request
+ * is one line, its answer a line "ok" or "error: …", and a text or one JSON object. Used on the
+ * intake thread: each step reads at most CONTROL_LINE_MAX bytes or writes one answer, and never
+ * waits.
  */
 #ifndef JANK_SESSION_CONTROL_H
 #define JANK_SESSION_CONTROL_H

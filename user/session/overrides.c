@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Overrides of a run. The probes compare with the least threshold of all; only a dispatch that is
- * longer looks up the limit of its process (bpf/thread.bpf.h), so a fast one costs nothing more. The
- * sink thread, which knows the name of the loop, decides.
+ * longer looks up the limit of its process (bpf/thread.bpf.h), so a fast one costs nothing more.
+ * The sink thread, which knows the name of the loop, decides.
  */
 #include <string.h>
 

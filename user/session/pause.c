@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pause of an agent, and its control socket. The probes stay attached: while it is paused, no dispatch
- * is over the threshold, and what the kernel counts is left out of intervals and summary. A pause
- * begins and ends with an interval, so each interval is paused as a whole or not at all.
+ * Pause of an agent, and its control socket. The probes stay attached: while it is paused, no
+ * dispatch is over the threshold, and what the kernel counts is left out of intervals and summary.
+ * A pause begins and ends with an interval, so each interval is paused as a whole or not at all.
  */
 #include <errno.h>
 #include <unistd.h>

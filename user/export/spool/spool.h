@@ -3,7 +3,7 @@
  * The spool: finished records on disk until each backend has them. DIR holds
  *
  *   agent               identity of this spool: 32 hexadecimal digits, created once
- *   NNNNNNNNNN.spool    a segment: its head, then batches; NNNNNNNNNN is the number of its first batch
+ *   NNNNNNNNNN.spool    a segment: its head, then batches; the name is its first batch's number
  *   open.tail           records of the batch that is not closed yet, not compressed
  *   NAME.position       how far the backend NAME is (written by the sender)
  *   write.lock, send.lock
@@ -46,8 +46,7 @@ struct spool_batch_head {
 	uint32_t packed_sz; /* of the zstd frame that follows the head */
 	uint32_t pad;
 	uint64_t created_ns; /* CLOCK_REALTIME, when it was closed */
-	uint64_t
-		checksum; /* xxh64 of the rest of the head and the frame, seeded by that of the above */
+	uint64_t checksum;   /* xxh64 of the rest of head and frame, seeded by that of the above */
 };
 
 bool spool__is_available(void); /* false: this build has no zstd */
@@ -60,7 +59,10 @@ void spool__add_segment_head(struct strbuf *sb, const char *agent, uint64_t crea
  */
 int spool__read_segment_head(const void *data, size_t len, struct spool_segment_head *ret);
 
-/* Adds the bytes as a zstd frame; equal bytes have equal frames. 0, -ENOMEM; -ENOSYS: no zstd in this build. */
+/*
+ * Adds the bytes as a zstd frame; equal bytes have equal frames. 0, -ENOMEM; -ENOSYS: no zstd in
+ * this build.
+ */
 int spool__pack(struct strbuf *sb, const struct strbuf *raw);
 
 /* Adds a batch: its head and the compressed records. 0, -ENOMEM or -EMSGSIZE. */
@@ -116,7 +118,9 @@ struct spool_position {
 
 /* *ret is all zero if there is no position yet. 0; -EBADMSG: not a position; -errno. */
 int spool_dir__read_position(int dirfd, const char *backend, struct spool_position *ret);
-/* Replaces it: a reader finds the old one or the new one, also after a power failure. 0 or -errno. */
+/*
+ * Replaces it: a reader finds the old one or the new one, also after a power failure. 0 or -errno.
+ */
 int spool_dir__write_position(int dirfd, const char *backend,
 			      const struct spool_position *position);
 
@@ -169,8 +173,8 @@ struct spool_writer;
 
 /*
  * Opens or creates the spool, cuts what a crash left torn, and takes up the batch that was open.
- * Returns 0, or -errno with a message. Borrows opts and what it points to. A disk that is full now is
- * no error.
+ * Returns 0, or -errno with a message. Borrows opts and what it points to. A disk that is full now
+ * is no error.
  */
 int spool_writer__new(const struct spool_opts *opts, struct spool_writer **ret, struct err *err);
 
@@ -178,8 +182,8 @@ int spool_writer__new(const struct spool_opts *opts, struct spool_writer **ret, 
 void spool_writer__free(struct spool_writer *writer);
 
 /*
- * Adds a record to the open batch; it is in open.tail when this returns 0. Else -errno, and it is not
- * in the spool. progress: as in sink_progress__write.
+ * Adds a record to the open batch; it is in open.tail when this returns 0. Else -errno, and it is
+ * not in the spool. progress: as in sink_progress__write.
  */
 int spool_writer__add(struct spool_writer *writer, const Jankbpf__Record *record,
 		      struct sink_progress *progress);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Batches of a spool in order, while another process writes it. Each call looks again at the names of
- * segments where that is needed: the writer starts new ones and drops the oldest.
+ * Batches of a spool in order, while another process writes it. Each call looks again at the names
+ * of segments where that is needed: the writer starts new ones and drops the oldest.
  */
 #include "export/spool/spool.h"
 
@@ -35,8 +35,8 @@ void spool_reader__end(struct spool_reader *reader)
 /* --- segments */
 
 /*
- * The segment that may have the batch behind `after`: the last that begins at or before it, else the
- * first one. behind: only later ones than the present segment. 0: none.
+ * The segment that may have the batch behind `after`: the last that begins at or before it, else
+ * the first one. behind: only later ones than the present segment. 0: none.
  */
 static int find_segment(const struct spool_reader *r, bool behind, uint64_t *ret)
 {
@@ -167,9 +167,9 @@ static int next_here(struct spool_reader *r, struct spool_batch *ret)
 }
 
 /*
- * A torn batch at the end of the last segment is being written, or was written when the power failed;
- * the writer cuts it. In an earlier segment nothing else will come. The writer may have added to a
- * segment before it began the later one: so read it again then.
+ * A torn batch at the end of the last segment is being written, or was written when the power
+ * failed; the writer cuts it. In an earlier segment nothing else will come. The writer may have
+ * added to a segment before it began the later one: so read it again then.
  */
 int spool_reader__next(struct spool_reader *r, struct spool_batch *ret, struct err *err)
 {

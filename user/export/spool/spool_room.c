@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The size of a spool: the oldest segments are dropped, and records that some backend has not are counted. */
+/*
+ * The size of a spool: the oldest segments are dropped, and records that some backend has not are
+ * counted.
+ */
 #include "export/spool/spool_writer.h"
 
 #include <fcntl.h>

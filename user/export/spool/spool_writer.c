@@ -328,8 +328,8 @@ static int add(struct spool_writer *w, const struct strbuf *record, struct sink_
 }
 
 /*
- * A record that is resumed may be in the open batch already, which then must not be closed before it
- * is looked for there.
+ * A record that is resumed may be in the open batch already, which then must not be closed before
+ * it is looked for there.
  */
 int spool_writer__add(struct spool_writer *w, const Jankbpf__Record *record,
 		      struct sink_progress *progress)

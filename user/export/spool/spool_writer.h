@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The writer's parts: spool_writer.c has batches, spool_tail.c the open batch, spool_room.c the size. */
+/*
+ * The writer's parts: spool_writer.c has batches, spool_tail.c the open batch, spool_room.c the
+ * size.
+ */
 #ifndef JANK_EXPORT_SPOOL_WRITER_H
 #define JANK_EXPORT_SPOOL_WRITER_H
 
@@ -25,10 +28,14 @@ struct spool_writer {
  * has a checksum, so what a power failure left is not taken for records.
  */
 
-/* Takes up the open batch; cuts a torn record; empties a tail whose batch was closed. 0 or -errno. */
+/*
+ * Takes up the open batch; cuts a torn record; empties a tail whose batch was closed. 0 or -errno.
+ */
 int spool_tail__open(struct spool_writer *w);
 
-/* Writes the record of w->raw's form (a length as varint in front). *ret_new: it was not there yet. */
+/*
+ * Writes the record of w->raw's form (a length as varint in front). *ret_new: it was not there yet.
+ */
 int spool_tail__add(struct spool_writer *w, const struct strbuf *record,
 		    struct sink_progress *progress, bool *ret_new);
 
