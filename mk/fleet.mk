@@ -11,7 +11,9 @@ $(FLEET_ENCODE): tests/fleet/encode.c $(LIB)
 
 -include $(FLEET_ENCODE).d
 
+# An outage, and the sender's waits after it.
+check-fleet: TEST_TIMEOUT = 600
 check-fleet: program tools $(FLEET_ENCODE) #:tests real backends of a fleet, those that are installed (make deps-fleet)
-	$(Q)FLEET_ENCODE=$(FLEET_ENCODE) $(call RUN_TESTS,$(FLEET_T))
+	$(Q)FLEET_ENCODE=$(FLEET_ENCODE) $(if $(OUTAGE_S),OUTAGE_S=$(OUTAGE_S)) $(call RUN_TESTS,$(FLEET_T))
 
 .PHONY: check-fleet
