@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The sender's decisions: the back-off, the shard of an agent, the bytes of a request, answers. */
-#include "send/lane.h"
+#include "send/uploader.h"
 
 #include <errno.h>
 #include <zlib.h>

@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "send/lane.h"
+#include "send/uploader.h"
 
 #define ANSWER_MAX (64u << 10)
 /*
@@ -102,61 +102,62 @@ static void describe(struct strbuf *sb, const char *url, const struct http_answe
 }
 
 /* Once for each kind of problem, until a request succeeds. */
-static void report(struct lane *lane, const char *url, const struct http_answer *answer)
+static void report(struct uploader *uploader, const char *url, const struct http_answer *answer)
 {
 	long kind = answer->result * 1000l + answer->status + 1;
 	struct strbuf sb = STRBUF_INIT;
 
-	if (lane->reported == kind || lane->stop_ns)
+	if (uploader->reported == kind || uploader->stop_ns)
 		return;
-	lane->reported = kind;
+	uploader->reported = kind;
 	describe(&sb, url, answer);
 	if (answer->result == HTTP_ANSWERED)
 		strbuf__addf(&sb, "; %s", remedy_of(answer->status));
-	log__warn("%s: records wait in the spool: %s", lane->backend->name, strbuf__str(&sb));
+	log__warn("%s: records wait in the spool: %s", uploader->backend->name, strbuf__str(&sb));
 	strbuf__free(&sb);
 }
 
-static void report_refusal(struct lane *lane, const char *url, const struct http_answer *answer,
-			   const char *why)
+static void report_refusal(struct uploader *uploader, const char *url,
+			   const struct http_answer *answer, const char *why)
 {
 	struct strbuf sb = STRBUF_INIT;
 
-	if (lane->refusal_reported)
+	if (uploader->refusal_reported)
 		return;
-	lane->refusal_reported = true;
+	uploader->refusal_reported = true;
 	describe(&sb, url, answer);
 	log__warn("%s: records were refused, and are counted as such: %s%s%s; does the backend fit "
 		  "this version of jankbpf?",
-		  lane->backend->name, strbuf__str(&sb), *why ? ": " : "", why);
+		  uploader->backend->name, strbuf__str(&sb), *why ? ": " : "", why);
 	strbuf__free(&sb);
 }
 
-static void report_success(struct lane *lane)
+static void report_success(struct uploader *uploader)
 {
-	if (lane->reported)
-		log__info("%s: records are delivered again", lane->backend->name);
-	lane->reported = 0;
-	lane->backoff.failures = 0;
+	if (uploader->reported)
+		log__info("%s: records are delivered again", uploader->backend->name);
+	uploader->reported = 0;
+	uploader->backoff.failures = 0;
 }
 
 /* --- requests */
 
 /* Looks at the body of an answer. */
-static enum outcome check(struct lane *lane, const char *url, const struct http_answer *answer,
-			  uint64_t *refused)
+static enum outcome check(struct uploader *uploader, const char *url,
+			  const struct http_answer *answer, uint64_t *refused)
 {
 	uint64_t rejected = 0;
 	struct err why = {};
 
-	if (answer->status != 200 || !lane->backend->check)
+	if (answer->status != 200 || !uploader->backend->check)
 		return OUTCOME_DONE;
-	if (lane->backend->check(strbuf__str(&answer->body), answer->body.len, &rejected, &why)) {
-		report_refusal(lane, url, answer, "not an answer of such a backend");
+	if (uploader->backend->check(strbuf__str(&answer->body), answer->body.len, &rejected,
+				     &why)) {
+		report_refusal(uploader, url, answer, "not an answer of such a backend");
 		return OUTCOME_REFUSED;
 	}
 	if (rejected)
-		report_refusal(lane, url, answer, why.msg);
+		report_refusal(uploader, url, answer, why.msg);
 	*refused += rejected;
 	return OUTCOME_DONE;
 }
@@ -172,23 +173,23 @@ static bool is_absent(const struct request *request, const struct http_answer *a
 	       strstr(strbuf__str(&request->path), "/v1development/");
 }
 
-static void report_absence(struct lane *lane, const struct request *request)
+static void report_absence(struct uploader *uploader, const struct request *request)
 {
-	if (!lane->absence_reported)
+	if (!uploader->absence_reported)
 		log__info("%s: the receiver has no %s: that part is not sent to it",
-			  lane->backend->name, strbuf__str(&request->path));
-	lane->absence_reported = true;
+			  uploader->backend->name, strbuf__str(&request->path));
+	uploader->absence_reported = true;
 }
 
 static bool is_over(void *ctx)
 {
-	return lane__is_over(ctx);
+	return uploader__is_over(ctx);
 }
 
-static enum outcome ask(struct lane *lane, const char *url, const struct request *request,
+static enum outcome ask(struct uploader *uploader, const char *url, const struct request *request,
 			struct http_answer *answer, uint64_t *refused)
 {
-	const struct backend_options *from = lane->settings;
+	const struct backend_options *from = uploader->settings;
 	const struct http_settings settings = {
 		.user = from->user,
 		.password_file = from->password_file,
@@ -200,29 +201,29 @@ static enum outcome ask(struct lane *lane, const char *url, const struct request
 		.timeout_ns = from->timeout_ns,
 	};
 	struct strbuf whole = STRBUF_INIT;
-	struct http_request http = { .content_type = lane->backend->content_type,
+	struct http_request http = { .content_type = uploader->backend->content_type,
 				     .content_encoding = request->encoding,
 				     .body = request->body.data,
 				     .body_len = request->body.len,
 				     .answer_max = ANSWER_MAX,
 				     .stops = is_over,
-				     .ctx = lane };
+				     .ctx = uploader };
 	enum outcome ret;
 
 	strbuf__addf(&whole, "%s%s", url, strbuf__str(&request->path));
 	http.url = strbuf__str(&whole);
 	if (whole.failed)
 		return OUTCOME_AGAIN;
-	http__request(lane->http, &settings, &http, answer);
+	http__request(uploader->http, &settings, &http, answer);
 	strbuf__free(&whole);
 	if (is_absent(request, answer)) {
-		report_absence(lane, request);
+		report_absence(uploader, request);
 		return OUTCOME_ABSENT;
 	}
 	ret = outcome__of(answer);
 	if (ret == OUTCOME_REFUSED)
-		report_refusal(lane, url, answer, "");
-	return ret == OUTCOME_DONE ? check(lane, url, answer, refused) : ret;
+		report_refusal(uploader, url, answer, "");
+	return ret == OUTCOME_DONE ? check(uploader, url, answer, refused) : ret;
 }
 
 /* What a round over all replicas means: a refusal holds only if all of them say so. */
@@ -236,16 +237,16 @@ static enum outcome worst(enum outcome a, enum outcome b)
 	return b;
 }
 
-static enum outcome ask_replicas(struct lane *lane, const struct request *request,
+static enum outcome ask_replicas(struct uploader *uploader, const struct request *request,
 				 uint64_t *ret_after_s, uint64_t *refused)
 {
 	struct http_answer answer = {};
 	enum outcome ret = OUTCOME_REFUSED;
 
 	*ret_after_s = 0;
-	for (unsigned i = 0; i < lane->target.cnt; i++) {
-		const char *url = lane->target.urls[lane->target.current];
-		enum outcome one = ask(lane, url, request, &answer, refused);
+	for (unsigned i = 0; i < uploader->target.cnt; i++) {
+		const char *url = uploader->target.urls[uploader->target.current];
+		enum outcome one = ask(uploader, url, request, &answer, refused);
 
 		if (one == OUTCOME_DONE || one == OUTCOME_SPLIT || one == OUTCOME_ABSENT ||
 		    one == OUTCOME_STOPPED) {
@@ -253,30 +254,31 @@ static enum outcome ask_replicas(struct lane *lane, const struct request *reques
 			break;
 		}
 		if (one != OUTCOME_REFUSED)
-			report(lane, url, &answer);
+			report(uploader, url, &answer);
 		if (answer.retry_after_s > *ret_after_s)
 			*ret_after_s = answer.retry_after_s;
 		ret = worst(ret, one);
-		lane->target.current = (lane->target.current + 1) % lane->target.cnt;
+		uploader->target.current = (uploader->target.current + 1) % uploader->target.cnt;
 	}
 	strbuf__free(&answer.body);
 	return ret;
 }
 
-enum outcome attempt__send(struct lane *lane, const struct request *request, uint64_t *refused)
+enum outcome attempt__send(struct uploader *uploader, const struct request *request,
+			   uint64_t *refused)
 {
 	for (unsigned faults = 0;;) {
 		uint64_t after_s;
-		enum outcome outcome = ask_replicas(lane, request, &after_s, refused);
+		enum outcome outcome = ask_replicas(uploader, request, &after_s, refused);
 
 		switch (outcome) {
 		case OUTCOME_DONE:
-			report_success(lane);
+			report_success(uploader);
 			return outcome;
 		case OUTCOME_SPLIT:
 		case OUTCOME_ABSENT:
 		case OUTCOME_REFUSED:
-			lane->backoff.failures = 0;
+			uploader->backoff.failures = 0;
 			return outcome;
 		case OUTCOME_STOPPED:
 			return outcome;
@@ -288,9 +290,10 @@ enum outcome attempt__send(struct lane *lane, const struct request *request, uin
 		case OUTCOME_USER:
 			break;
 		}
-		lane->position.retries++;
-		spool_dir__write_position(lane->dirfd, lane->backend->name, &lane->position);
-		if (lane__wait(lane, backoff__next_ms(&lane->backoff, after_s)))
+		uploader->position.retries++;
+		spool_dir__write_position(uploader->dirfd, uploader->backend->name,
+					  &uploader->position);
+		if (uploader__wait(uploader, backoff__next_ms(&uploader->backoff, after_s)))
 			return OUTCOME_STOPPED;
 	}
 }

@@ -6,22 +6,22 @@
 
 #include "base/thread.h"
 #include "files/own_path.h"
-#include "send/lane.h"
+#include "send/uploader.h"
 
 #ifdef HAVE_CURL
 
-static int start(struct lane *lane, struct err *err)
+static int start(struct uploader *uploader, struct err *err)
 {
-	int res = lane__begin(lane, err);
+	int res = uploader__begin(uploader, err);
 
 	if (res)
 		return res;
-	res = thread__start(&lane->thread, lane->backend->name, lane__run, lane);
+	res = thread__start(&uploader->thread, uploader->backend->name, uploader__run, uploader);
 	return res ? err__set(err, -res, "cannot start a thread: %s", strerror(-res)) : 0;
 }
 
 /* All that has a URL. Returns the number that run. */
-static unsigned start_all(const struct sender_opts *opts, int dirfd, struct lane *lanes,
+static unsigned start_all(const struct sender_opts *opts, int dirfd, struct uploader *uploaders,
 			  struct err *err)
 {
 	unsigned cnt = 0;
@@ -29,12 +29,12 @@ static unsigned start_all(const struct sender_opts *opts, int dirfd, struct lane
 	for (int i = 0; i < SEND_CNT; i++) {
 		if (!opts->options->sends[i].url_cnt)
 			continue;
-		lanes[cnt] = (struct lane){ .opts = opts,
-					    .backend = backends[i],
-					    .settings = &opts->options->sends[i],
-					    .dirfd = dirfd };
-		if (start(&lanes[cnt], err)) {
-			lane__end(&lanes[cnt]);
+		uploaders[cnt] = (struct uploader){ .opts = opts,
+						    .backend = backends[i],
+						    .settings = &opts->options->sends[i],
+						    .dirfd = dirfd };
+		if (start(&uploaders[cnt], err)) {
+			uploader__end(&uploaders[cnt]);
 			break;
 		}
 		cnt++;
@@ -44,7 +44,7 @@ static unsigned start_all(const struct sender_opts *opts, int dirfd, struct lane
 
 int sender__run(const struct sender_opts *opts, struct err *err)
 {
-	struct lane lanes[SEND_CNT];
+	struct uploader uploaders[SEND_CNT];
 	struct err failure = {};
 	int dirfd = own_path__dir(opts->options->spool, 0700, err), lock;
 	unsigned cnt;
@@ -60,10 +60,10 @@ int sender__run(const struct sender_opts *opts, struct err *err)
 					  "end it first"
 					: strerror(-lock));
 	}
-	cnt = start_all(opts, dirfd, lanes, &failure);
+	cnt = start_all(opts, dirfd, uploaders, &failure);
 	for (unsigned i = 0; i < cnt; i++) {
-		pthread_join(lanes[i].thread, NULL);
-		lane__end(&lanes[i]);
+		pthread_join(uploaders[i].thread, NULL);
+		uploader__end(&uploaders[i]);
 	}
 	close(lock);
 	close(dirfd);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One backend of the sender, with its thread: lane.c sends batches, attempt.c one request. */
-#ifndef JANK_SEND_LANE_H
-#define JANK_SEND_LANE_H
+/* One backend of the sender, with its thread: uploader.c sends batches, attempt.c one request. */
+#ifndef JANK_SEND_UPLOADER_H
+#define JANK_SEND_UPLOADER_H
 
 #include "export/spool/spool.h"
 #include "send/http.h"
 #include "send/send.h"
 #include <pthread.h>
 
-struct lane {
+struct uploader {
 	const struct sender_opts *opts;
 	const struct backend *backend;
 	const struct backend_options *settings;
@@ -25,16 +25,16 @@ struct lane {
 	bool refusal_reported, absence_reported, position_reported;
 };
 
-/* 0 or -errno with a message. The caller frees it with lane__end. */
-int lane__begin(struct lane *lane, struct err *err);
-void *lane__run(void *lane); /* the thread */
-void lane__end(struct lane *lane);
+/* 0 or -errno with a message. The caller frees it with uploader__end. */
+int uploader__begin(struct uploader *uploader, struct err *err);
+void *uploader__run(void *uploader); /* the thread */
+void uploader__end(struct uploader *uploader);
 
 /* Waits. True: the run ends. */
-bool lane__wait(struct lane *lane, uint64_t ms);
+bool uploader__wait(struct uploader *uploader, uint64_t ms);
 
 /* True if a request under way is to end now. */
-bool lane__is_over(struct lane *lane);
+bool uploader__is_over(struct uploader *uploader);
 
 /* --- attempt.c */
 
@@ -56,6 +56,7 @@ enum outcome outcome__of(const struct http_answer *answer);
  * Sends a request to the replicas until one has it, again and again while that can help. Adds
  * records that the backend refused to *refused. Returns DONE, SPLIT, REFUSED, ABSENT or STOPPED.
  */
-enum outcome attempt__send(struct lane *lane, const struct request *request, uint64_t *refused);
+enum outcome attempt__send(struct uploader *uploader, const struct request *request,
+			   uint64_t *refused);
 
 #endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The thread of a backend: batch after batch from its position on. */
+#include "send/uploader.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#define IDLE_MS	 1000 /* between two looks at the spool */
+#define ERROR_MS 10000
+#define LAST_MS	 800 /* for what is left when the run ends; then the process is killed */
+
+/* --- time */
+
+/* Asked to end: from then on it sends what it can, without waiting. */
+static bool is_asked_to_end(struct uploader *uploader, int ms)
+{
+	struct pollfd pfd = { .fd = uploader->opts->stop_fd, .events = POLLIN };
+
+	if (!uploader->stop_ns && poll(&pfd, uploader->opts->stop_fd >= 0, ms) > 0)
+		uploader->stop_ns = clock__mono_ns() + LAST_MS * NS_PER_MS;
+	return uploader->stop_ns;
+}
+
+bool uploader__is_over(struct uploader *uploader)
+{
+	uint64_t now = clock__mono_ns();
+
+	if (is_asked_to_end(uploader, 0) && now >= uploader->stop_ns)
+		return true;
+	return uploader->opts->deadline_ns && now >= uploader->opts->deadline_ns;
+}
+
+bool uploader__wait(struct uploader *uploader, uint64_t ms)
+{
+	uint64_t deadline = uploader->opts->deadline_ns, now = clock__mono_ns();
+
+	if (deadline && (now >= deadline || (deadline - now) / NS_PER_MS < ms))
+		ms = now >= deadline ? 0 : (deadline - now) / NS_PER_MS + 1;
+	if (is_asked_to_end(uploader, (int)ms))
+		return true;
+	return uploader__is_over(uploader);
+}
+
+/* --- batches */
+
+/* A batch under way. */
+struct sending {
+	bool *refused;	   /* by record: some part of it was */
+	uint64_t rejected; /* by an answer that does not say which */
+};
+
+/* Marks those of these records that the part has something of. */
+static void mark_refused(const struct backend_part *part, const struct batch *batch,
+			 struct sending *sending)
+{
+	struct batch one = *batch;
+
+	one.record_cnt = 1;
+	for (size_t i = 0; i < batch->record_cnt; i++) {
+		struct strbuf body = STRBUF_INIT;
+
+		one.records = batch->records + i;
+		one.first = batch->first + i;
+		if (part->encode(&one, &body) != -ENODATA)
+			sending->refused[one.first] = true;
+		strbuf__free(&body);
+	}
+}
+
+static void report_too_large(struct uploader *uploader)
+{
+	if (!uploader->refusal_reported)
+		log__warn(
+			"%s: a single record is too large (413), and is counted as refused; raise "
+			"the backend's limit of a request",
+			uploader->backend->name);
+	uploader->refusal_reported = true;
+}
+
+/* Sends these records as one part; in halves where they are too many. */
+static enum outcome send_records(struct uploader *uploader, const struct backend_part *part,
+				 const struct batch *batch, struct sending *sending)
+{
+	struct request request;
+	int res = request__make(part, batch, uploader->settings, &request);
+	enum outcome outcome =
+		res ? OUTCOME_REFUSED : attempt__send(uploader, &request, &sending->rejected);
+	struct batch half = *batch;
+
+	if (!res)
+		uploader->position.sent_bytes += outcome == OUTCOME_DONE ? request.body.len : 0;
+	request__free(&request);
+	if (res == -ENODATA || outcome == OUTCOME_ABSENT)
+		return OUTCOME_DONE;
+	if (outcome == OUTCOME_SPLIT && batch->record_cnt == 1) {
+		report_too_large(uploader);
+		outcome = OUTCOME_REFUSED;
+	}
+	if (outcome == OUTCOME_REFUSED) {
+		mark_refused(part, batch, sending);
+		return OUTCOME_DONE;
+	}
+	if (outcome != OUTCOME_SPLIT)
+		return outcome;
+	half.record_cnt = batch->record_cnt / 2;
+	outcome = send_records(uploader, part, &half, sending);
+	half.records += half.record_cnt;
+	half.first += half.record_cnt;
+	half.record_cnt = batch->record_cnt - half.record_cnt;
+	return outcome == OUTCOME_DONE ? send_records(uploader, part, &half, sending) : outcome;
+}
+
+static void count(struct uploader *uploader, const struct batch *batch,
+		  const struct sending *sending)
+{
+	uint64_t refused = sending->rejected;
+
+	for (size_t i = 0; i < batch->record_cnt; i++)
+		refused += sending->refused[i];
+	if (refused > batch->record_cnt)
+		refused = batch->record_cnt;
+	uploader->position.refused_records += refused;
+	uploader->position.sent_records += batch->record_cnt - refused;
+	uploader->position.sent_batches += refused < batch->record_cnt;
+}
+
+static enum outcome send_batch(struct uploader *uploader, const struct spool_batch *from)
+{
+	const struct batch batch = { .agent = from->agent,
+				     .nr = from->head.nr,
+				     .records = from->records,
+				     .record_cnt = from->head.record_cnt };
+	struct sending sending = { .refused = calloc(batch.record_cnt, sizeof(bool)) };
+	enum outcome outcome = sending.refused ? OUTCOME_DONE : OUTCOME_STOPPED;
+
+	for (size_t i = 0; i < uploader->backend->part_cnt && outcome == OUTCOME_DONE; i++)
+		outcome = send_records(uploader, &uploader->backend->parts[i], &batch, &sending);
+	if (outcome == OUTCOME_DONE)
+		count(uploader, &batch, &sending);
+	free(sending.refused);
+	return outcome;
+}
+
+/* Kept in memory if it cannot be written: then batches are sent again after a restart. */
+static void save_position(struct uploader *uploader, uint64_t nr)
+{
+	int res;
+
+	uploader->position.batch = nr;
+	res = spool_dir__write_position(uploader->dirfd, uploader->backend->name,
+					&uploader->position);
+	if (res && !uploader->position_reported)
+		log__warn("%s: the position in the spool cannot be written: %s; after a restart "
+			  "some batches are sent again",
+			  uploader->backend->name, strerror(-res));
+	uploader->position_reported = res;
+}
+
+/* 1: a batch was sent. 0: there is none. -errno: reported. */
+static int send_next(struct uploader *uploader)
+{
+	struct spool_batch batch;
+	struct err err = {};
+	int res = spool_reader__next(&uploader->reader, &batch, &err);
+
+	if (res < 0 && uploader->reported != res)
+		log__warn("%s: %s", uploader->backend->name, err.msg);
+	if (res < 0)
+		uploader->reported = res;
+	if (res <= 0)
+		return res;
+	if (send_batch(uploader, &batch) == OUTCOME_DONE)
+		save_position(uploader, batch.head.nr);
+	else
+		uploader->stops = true;
+	spool_batch__free(&batch);
+	return 1;
+}
+
+void *uploader__run(void *ctx)
+{
+	struct uploader *uploader = ctx;
+
+	while (!uploader->stops) {
+		int res = send_next(uploader);
+
+		if (res > 0)
+			uploader->stops |= uploader__is_over(uploader);
+		else if (uploader->opts->until_sent || uploader->stop_ns)
+			uploader->stops = true;
+		else
+			uploader__wait(uploader, res ? ERROR_MS : IDLE_MS);
+		uploader->all_sent = !res;
+	}
+	return NULL;
+}
+
+/* --- start and end */
+
+int uploader__begin(struct uploader *uploader, struct err *err)
+{
+	char agent[SPOOL_AGENT_SZ];
+	int res = spool_dir__agent(uploader->dirfd, false, agent);
+
+	uploader->reader.fd = -1;
+	if (res)
+		return err__set(err, -res, "'%s': not a spool: %s; --spool makes one",
+				uploader->opts->options->spool, strerror(-res));
+	if (spool_dir__read_position(uploader->dirfd, uploader->backend->name, &uploader->position))
+		log__warn("%s: the position in the spool is damaged: all of it is sent again",
+			  uploader->backend->name);
+	spool_reader__begin(&uploader->reader, uploader->dirfd, uploader->position.batch);
+	if (getrandom(&uploader->backoff.random, sizeof(uploader->backoff.random), 0) < 0 ||
+	    !uploader->backoff.random)
+		uploader->backoff.random = clock__mono_ns() | 1;
+	res = target__choose(uploader->settings->urls, uploader->settings->url_cnt, agent,
+			     &uploader->target);
+	if (res)
+		return err__set(err, -res, "out of memory");
+	return http__new(&uploader->http, err);
+}
+
+void uploader__end(struct uploader *uploader)
+{
+	http__free(uploader->http);
+	spool_reader__end(&uploader->reader);
+	target__free(&uploader->target);
+}
