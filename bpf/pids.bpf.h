@@ -23,26 +23,30 @@ static __noinline __u32 pids__inside(struct pid *pid)
 	return (u64)BPF_CORE_READ(upid, ns) == jank_conf.pid_ns ? BPF_CORE_READ(upid, nr) : 0;
 }
 
-static __always_inline __u32 pids__number(struct task_struct *task, __u32 of_machine)
+static __noinline __u32 pids__tid_here(struct task_struct *task)
 {
-	__u32 inside = of_machine ? pids__inside(BPF_CORE_READ(task, thread_pid)) : 0;
+	__u32 of_machine = KREAD(task, pid), inside;
 
-	return inside || !of_machine ? inside : of_machine + JANK_PID_OUTSIDE;
+	if (!of_machine)
+		return 0;
+	inside = pids__inside(BPF_CORE_READ(task, thread_pid));
+	return inside ?: of_machine + JANK_PID_OUTSIDE;
+}
+
+static __noinline __u32 pids__tgid_here(struct task_struct *task)
+{
+	return pids__tid_here(KREAD(task, group_leader));
 }
 
 /* 0: the idle task. */
 static __always_inline __u32 pids__tid(struct task_struct *task)
 {
-	__u32 pid = KREAD(task, pid);
-
-	return jank_conf.pid_level ? pids__number(task, pid) : pid;
+	return jank_conf.pid_level ? pids__tid_here(task) : (__u32)KREAD(task, pid);
 }
 
 static __always_inline __u32 pids__tgid(struct task_struct *task)
 {
-	__u32 tgid = KREAD(task, tgid);
-
-	return jank_conf.pid_level ? pids__number(KREAD(task, group_leader), tgid) : tgid;
+	return jank_conf.pid_level ? pids__tgid_here(task) : (__u32)KREAD(task, tgid);
 }
 
 #endif

@@ -11,11 +11,12 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 import bad
 from bad import ok
+from certificate import Certificate
 
 EXAMPLE = "deploy/jankbpf.conf"
 # Files and users of another machine.
 MADE_UP = {"uid": "root", "cgroup": "/", "user": "root"}
-SECRETS = ("password-file", "token-file", "ca-file", "cert-file", "key-file")
+SECRETS = ("password-file", "token-file")
 
 
 def check(text):
@@ -40,10 +41,13 @@ def test_example():
         with open(MADE_UP[key], "w", encoding="ascii") as file:
             file.write("x\n")
         os.chmod(MADE_UP[key], 0o600)
+    certificate = Certificate("example")
+    MADE_UP.update({"cert-file": certificate.path, "ca-file": certificate.path, "key-file": certificate.key})
     whole, section, keys = [], None, {}
     for line in text.splitlines():
         key = re.match(r"#?([a-z-]+) = (.*)", line)
-        if line.startswith("["):
+        if re.match(r"#?\[", line):
+            line = line.lstrip("#")
             section = line[1:-1]
         if key:
             keys.setdefault(section, []).append(key[1])
@@ -52,11 +56,12 @@ def test_example():
     result = check("\n".join(whole) + "\n")
     ok(result.status == 0, "so is each of its keys", result.err)
     sections = re.search(r"there are (.*)", check("[zzzzzzzzzzzz]\n").err)[1].split(", ")
+    ok(keys.pop("override redis", None), "also of an override")
     ok(list(keys) == sections, "it has each section", (list(keys), sections))
     for each in sections:
         ok(keys[each] == keys_of(each), f"and each key of [{each}]", (keys[each], keys_of(each)))
     plain = check("[select]\nall = yes\n").out
-    for line in result.out.splitlines():
+    for line in result.out.split("\n[override ")[0].splitlines():
         name, _, value = line.partition(" = ")
         if value and f"\n{name} = " in plain:
             ok(f"\n{line}\n" in plain, f"{name}: the example shows the default", line)

@@ -104,7 +104,8 @@ def test_hostile(agent, path, redis):
     idle[-1].sendall(b"s")
     ok(state(path)["pid"] == agent.pid, "50 clients that say nothing do not keep others out")
     ok(is_closed(idle[0]), "the oldest are dropped")
-    ok(len(os.listdir(f"/proc/{agent.pid}/fd")) <= before + 4, "and take few descriptors")
+    # The agent opens others for a while, such as a window of statistics.
+    ok(bad.wait_for(lambda: len(os.listdir(f"/proc/{agent.pid}/fd")) <= before + 4), "and take few descriptors")
     for sock in idle:
         sock.close()
     os.chmod(path, 0o666)
