@@ -10,7 +10,7 @@
 #include "bpf/kernel.bpf.h"
 
 /* 0: not in the namespace. */
-static __noinline __u32 pids__inside(struct pid *pid)
+static __always_inline __u32 pids__inside(struct pid *pid)
 {
 	__u32 level = jank_conf.pid_level;
 	struct upid *upid;
@@ -23,6 +23,7 @@ static __noinline __u32 pids__inside(struct pid *pid)
 	return (u64)BPF_CORE_READ(upid, ns) == jank_conf.pid_ns ? BPF_CORE_READ(upid, nr) : 0;
 }
 
+/* Not inline, for the size. One call, since before 5.18 frames of calls share 512 bytes. */
 static __noinline __u32 pids__tid_here(struct task_struct *task)
 {
 	__u32 of_machine = KREAD(task, pid), inside;
@@ -33,11 +34,6 @@ static __noinline __u32 pids__tid_here(struct task_struct *task)
 	return inside ?: of_machine + JANK_PID_OUTSIDE;
 }
 
-static __noinline __u32 pids__tgid_here(struct task_struct *task)
-{
-	return pids__tid_here(KREAD(task, group_leader));
-}
-
 /* 0: the idle task. */
 static __always_inline __u32 pids__tid(struct task_struct *task)
 {
@@ -46,7 +42,8 @@ static __always_inline __u32 pids__tid(struct task_struct *task)
 
 static __always_inline __u32 pids__tgid(struct task_struct *task)
 {
-	return jank_conf.pid_level ? pids__tgid_here(task) : (__u32)KREAD(task, tgid);
+	return jank_conf.pid_level ? pids__tid_here(KREAD(task, group_leader))
+				   : (__u32)KREAD(task, tgid);
 }
 
 #endif
