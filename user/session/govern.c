@@ -60,8 +60,7 @@ static void begin_probe(struct session *s)
 	if (g->stats_fd < 0)
 		return;
 	g->probe_fd = event_loop__timer(s->event_loop, PROBE_NS, 0, end_probe, s);
-	if (g->probe_fd >= 0 && !loader__cost(s->loader, &g->probe_ns, &runs))
-		end_probe(s, 0);
+	loader__cost(s->loader, &g->probe_ns, &runs); /* 0 until statistics were on */
 	if (g->probe_fd < 0) {
 		close(g->stats_fd);
 		g->stats_fd = -1;
