@@ -6,6 +6,7 @@ import socket
 import subprocess
 
 import bad
+from group import Group
 
 
 def free_port():
@@ -113,3 +114,12 @@ class Redis:
     def end(self):
         self.sock.close()
         bad.end(self.process)
+
+
+def redis_in_group(name):
+    """A cgroup of the test's own and a redis-server in it. Skips the test where one of them cannot be had."""
+    try:
+        group = Group(f"jankbpf-{name}-test-{os.getpid()}")
+        return group, Redis(group)
+    except OSError as error:
+        bad.skip_all(f"no cgroup of our own, or no redis-server: {error}")

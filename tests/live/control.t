@@ -11,9 +11,8 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 import bad
-from agents import Agent, Redis, total
+from agents import Agent, redis_in_group, total
 from bad import ok
-from group import Group
 
 
 def ask(path, *words, **options):
@@ -127,11 +126,7 @@ def test_second(group, path):
 
 def main():
     bad.need_tracing()
-    try:
-        group = Group(f"jankbpf-control-test-{os.getpid()}")
-        redis = Redis(group)
-    except OSError as error:
-        bad.skip_all(f"no cgroup of our own, or no redis-server: {error}")
+    group, redis = redis_in_group("control")
     path = bad.scratch("control.socket")
     none = ask(path, "--status")
     ok(none.returncode == 1 and "no agent runs with this control" in none.stderr, "without an agent: the reason", none)

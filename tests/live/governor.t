@@ -11,9 +11,8 @@ import threading
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 import bad
-from agents import Agent, Redis, total
+from agents import Agent, redis_in_group, total
 from bad import MS, ok
-from group import Group
 from real import free_port
 
 ORDER = [None, "marks", "stack_copies", "sampling", "pools", "processes", "blind"]
@@ -76,11 +75,7 @@ def check_blocks(agent):
 
 def main():
     bad.need_tracing()
-    try:
-        group = Group(f"jankbpf-governor-test-{os.getpid()}")
-        redis = Redis(group)
-    except OSError as error:
-        bad.skip_all(f"no cgroup of our own, or no redis-server: {error}")
+    group, redis = redis_in_group("governor")
     port, path = free_port(), bad.scratch("governor.socket")
     config = {"block": {"threshold": "40ms"}, "store": {"interval": "500ms"}, "metrics": {"listen": f"127.0.0.1:{port}"},
               "agent": {"control": path},

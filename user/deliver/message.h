@@ -71,8 +71,8 @@ int answer__receive(int sock, uint64_t nr, unsigned sink_cnt, struct answer *ret
 int command__receive(int pipe_fd, struct top_command *ret);
 
 /*
- * The options that matter to sinks, and access, whose address the unpacked options have; unpacked
- * strings are borrowed from data. 0 or -EBADMSG.
+ * Packs the options of sinks and the access to metrics. Unpacked options point to the unpacked
+ * access; their strings are borrowed from data. 0 or -EBADMSG.
  */
 void setup__pack(const struct options *opts, const struct metrics_access *access,
 		 struct strbuf *sb);

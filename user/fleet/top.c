@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The faults, units, versions or hosts whose clients waited most. */
+/* `fleet top`: faults, units, versions or hosts by the time that clients waited. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -29,7 +29,7 @@ struct spool_writer {
  */
 
 /*
- * Takes up the open batch; cuts a torn record; empties a tail whose batch was closed. 0 or -errno.
+ * Takes up the open batch; cuts a torn record; empties the tail of a closed batch. 0 or -errno.
  */
 int spool_tail__open(struct spool_writer *w);
 
