@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """What a cluster of two shards and two replicas takes from a fleet: `fleet_trial.py [AGENTS]`, as root, on a machine with
-nothing else to do. A trace of simjank is the journal that each agent replays into a spool of its own, and sends. Prints
-records each second, bytes of a block on the wire, and whether each block is stored once."""
+nothing else to do, with TMPDIR in memory (after a run has deleted its files, ext4 looks for new inodes for minutes). A
+trace of simjank is the journal that each agent replays into a spool of its own, and sends. Prints records each second,
+bytes of a block in the spool, and whether each block is stored once."""
 import os
 import subprocess
 import sys
@@ -29,7 +30,7 @@ def start(journal, spool, urls):
     """An agent: it replays as fast as it can, and sends until all is there."""
     send = f'"$0" replay -q {" ".join(THRESHOLD)} --spool "$1" "$2" >/dev/null && exec "$0" send -q --spool "$1" '
     send += " ".join(f"--clickhouse-url '{url}'" for url in urls)
-    return subprocess.Popen(["sh", "-c", send, JANKBPF, spool, journal])
+    return subprocess.Popen(["sh", "-c", send, JANKBPF, spool, journal], stdout=subprocess.DEVNULL)
 
 
 def main():

@@ -8,6 +8,7 @@
 
 #include "export/spool/spool.h"
 
+#define GZIP_LEVEL  4	      /* 6: 14 % less on the wire for 50 % more time */
 #define GZIP_WINDOW (15 + 16) /* a header of gzip, without time or name */
 #define MEMORY	    8
 
@@ -43,8 +44,8 @@ static int add_gzip(const struct strbuf *plain, struct strbuf *ret)
 	char chunk[16384];
 	int res;
 
-	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, MEMORY,
-			 Z_DEFAULT_STRATEGY) != Z_OK)
+	if (deflateInit2(&z, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, MEMORY, Z_DEFAULT_STRATEGY) !=
+	    Z_OK)
 		return -ENOMEM;
 	z.next_in = (Bytef *)plain->data;
 	z.avail_in = (uInt)plain->len;

@@ -13,8 +13,8 @@
 #include "base/clock.h"
 #include "files/own_path.h"
 
-#define RAW_CLOSE   (256u << 10) /* closes the batch */
-#define RAW_KEPT    (4u << 20)	 /* while the disk is full; then records are refused */
+#define RAW_CLOSE   (2u << 20) /* closes the batch: each is an insert for each table */
+#define RAW_KEPT    (4u << 20) /* while the disk is full; then records are refused */
 #define SEGMENT_MAX (16u << 20)
 #define SEGMENTS    8 /* at least so many in a full spool */
 
