@@ -4,11 +4,13 @@
  * by parts: groups of hosts, whose differences say how much counts vary by themselves.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/thread.h"
 #include "fleet/fleet.h"
 
 #define HOSTS_MIN 20 /* of each side; with fewer, parts are also times */
@@ -16,12 +18,19 @@
 #define PARTS	  16
 #define LIST_MAX  4096
 
-/* A side while its answers are read. */
+/* A side while its answers are read. Each has a thread: the server works on one while we read the other. */
 struct side {
-	struct diff *diff;
+	struct diff *diff; /* of both, under the lock */
+	pthread_mutex_t *lock;
 	unsigned nr;
-	uint64_t hosts;
+	struct fleet fleet; /* with a client of its own */
+	const struct fleet_filter *filter;
+	const char *name;
+	uint64_t host_parts; /* of 240; about the number of hosts if that is small */
 	bool by_time;
+	int (*what)(struct side *side, struct err *err);
+	int res;
+	struct err err;
 };
 
 static int no_memory(struct err *err)
@@ -34,15 +43,34 @@ static int checked(int res, struct err *err)
 	return res ? no_memory(err) : 0;
 }
 
-/* Reads an array of numbers into list. Returns how many. */
+/* The same of a change of side->diff, behind which it unlocks it. */
+static int unlocked(struct side *side, int res, struct err *err)
+{
+	pthread_mutex_unlock(side->lock);
+	return checked(res, err);
+}
+
+static struct diff *lock_diff(struct side *side)
+{
+	pthread_mutex_lock(side->lock);
+	return side->diff;
+}
+
+/*
+ * Reads numbers of a text such as "[1,2]" into list; jansson would allocate each. Returns how many.
+ */
 static size_t read_list(const json_t *row, const char *name, uint64_t *list)
 {
-	const json_t *array = json_object_get(row, name);
-	size_t cnt = json_array_size(array);
+	const char *at = row__str(row, name);
+	size_t cnt = 0;
 
-	cnt = cnt < LIST_MAX ? cnt : LIST_MAX;
-	for (size_t i = 0; i < cnt; i++)
-		list[i] = value__u64(json_array_get(array, i));
+	for (char *end; cnt < LIST_MAX && *at; at = end) {
+		at += strcspn(at, "0123456789");
+		list[cnt] = strtoull(at, &end, 10);
+		if (end == at)
+			break;
+		cnt++;
+	}
 	return cnt;
 }
 
@@ -53,7 +81,7 @@ static int take_side(void *ctx, const json_t *row, struct err *err)
 	struct side *side = ctx;
 	struct diff_input *input = &side->diff->inputs[side->nr];
 
-	side->hosts = row__u64(row, "hosts");
+	side->host_parts = row__u64(row, "host_parts");
 	input->interval_cnt = (size_t)row__u64(row, "intervals");
 	input->elapsed_ns = row__u64(row, "seconds") * NS_PER_SEC;
 	return 0;
@@ -63,11 +91,12 @@ static int take_loop(void *ctx, const json_t *row, struct err *err)
 {
 	struct side *side = ctx;
 
-	return checked(diff__add_dispatches(side->diff, side->nr, row__str(row, "loop_key"),
-					    row__str(row, "process_name"),
-					    row__str(row, "loop_name"), row__u64(row, "part"),
-					    row__u64(row, "dispatches")),
-		       err);
+	return unlocked(side,
+			diff__add_dispatches(lock_diff(side), side->nr, row__str(row, "loop_key"),
+					     row__str(row, "process_name"),
+					     row__str(row, "loop_name"), row__u64(row, "part"),
+					     row__u64(row, "dispatches")),
+			err);
 }
 
 static int take_buckets(void *ctx, const json_t *row, struct err *err)
@@ -81,9 +110,10 @@ static int take_buckets(void *ctx, const json_t *row, struct err *err)
 	for (size_t i = 0; i < cnt; i++)
 		ends[i] = ends[i] < JANK_HIST_BUCKETS ? durations__lower((unsigned)ends[i] + 1) - 1
 						      : UINT64_MAX;
-	return checked(diff__add_histogram(side->diff, side->nr, row__str(row, "loop_key"),
-					   row__u64(row, "part"), ends, counts, cnt),
-		       err);
+	return unlocked(side,
+			diff__add_histogram(lock_diff(side), side->nr, row__str(row, "loop_key"),
+					    row__u64(row, "part"), ends, counts, cnt),
+			err);
 }
 
 static int take_faults(void *ctx, const json_t *row, struct err *err)
@@ -95,10 +125,11 @@ static int take_faults(void *ctx, const json_t *row, struct err *err)
 
 	if (read_list(row, "totals", counts) != cnt)
 		return 0;
+	lock_diff(side);
 	for (size_t i = 0; i < cnt && !res; i++)
 		res = diff__add_fault_blocks(side->diff, side->nr, row__str(row, "loop_key"),
 					     row__str(row, "fault"), parts[i], counts[i]);
-	return checked(res, err);
+	return unlocked(side, res, err);
 }
 
 static int take_delays(void *ctx, const json_t *row, struct err *err)
@@ -109,48 +140,50 @@ static int take_delays(void *ctx, const json_t *row, struct err *err)
 
 	for (size_t i = 0; i < cnt; i++)
 		delays[i] *= NS_PER_US;
-	return checked(diff__add_delays(side->diff, side->nr, row__str(row, "loop_key"),
-					row__str(row, "fault"), delays, cnt),
-		       err);
+	return unlocked(side,
+			diff__add_delays(lock_diff(side), side->nr, row__str(row, "loop_key"),
+					 row__str(row, "fault"), delays, cnt),
+			err);
 }
 
 /* --- a side */
 
 #define SAMPLED_MAX                                                                                \
-	1000000	      /* blocks of a side whose delays are read, besides those of rare faults */
+	500000	      /* blocks of a side whose delays are read, besides those of rare faults */
 #define RARE_PART 100 /* sampled blocks of a fault that are not too few */
 
 /* Faults of which a sample of one in `every` blocks would have too few. 0 alone matches none. */
-static int list_rare(const struct side *side, uint64_t every, struct strbuf *ret)
+static int list_rare(struct side *side, struct strbuf *ret, uint64_t *ret_every)
 {
+	const struct diff *diff = lock_diff(side);
 	struct diff_loop *loop, *next;
 	struct diff_fault *fault, *next_fault;
 
+	*ret_every = 1 + diff->inputs[side->nr].block_cnt / SAMPLED_MAX;
 	strbuf__adds(ret, "0");
-	if (every == 1)
-		return ret->failed ? -ENOMEM : 0;
-	HASH_ITER (hh, side->diff->loops, loop, next)
-		HASH_ITER (hh, loop->faults, fault, next_fault)
-			if (fault->sides[side->nr].cnt < RARE_PART * every)
-				number__add_to_list(ret, fault->key);
+	if (*ret_every > 1)
+		HASH_ITER (hh, diff->loops, loop, next)
+			HASH_ITER (hh, loop->faults, fault, next_fault)
+				if (fault->sides[side->nr].cnt < RARE_PART * *ret_every)
+					number__add_to_list(ret, fault->key);
+	pthread_mutex_unlock(side->lock);
 	return ret->failed ? -ENOMEM : 0;
 }
 
-static int ask_delays(struct fleet *fleet, const struct fleet_filter *filter, struct side *side,
-		      struct err *err)
+static int ask_delays(struct side *side, struct err *err)
 {
-	uint64_t every = 1 + side->diff->inputs[side->nr].block_cnt / SAMPLED_MAX;
 	struct strbuf keys = STRBUF_INIT;
-	int res = checked(list_rare(side, every, &keys), err);
+	uint64_t every;
+	int res = checked(list_rare(side, &keys, &every), err);
 	const struct fleet_value values[] = {
-		FLEET_VALUES(filter),
+		FLEET_VALUES(side->filter),
 		{ .name = "every", .number = every },
 		{ .name = "keys", .raw = strbuf__str(&keys) },
 	};
 
 	if (!res)
-		res = fleet__ask(fleet, "diff_delays", values, sizeof(values) / sizeof(*values),
-				 take_delays, side, err);
+		res = fleet__ask(&side->fleet, "diff_delays", values,
+				 sizeof(values) / sizeof(*values), take_delays, side, err);
 	strbuf__free(&keys);
 	return res;
 }
@@ -169,8 +202,7 @@ static void add_part(struct strbuf *sb, const struct fleet_filter *filter, bool 
 		strbuf__addf(sb, "toUInt8(host_part %% %d)", PARTS);
 }
 
-static int read_side(struct fleet *fleet, const struct fleet_filter *filter, struct side *side,
-		     struct err *err)
+static int read_side(struct side *side, struct err *err)
 {
 	static const struct {
 		const char *name;
@@ -183,33 +215,32 @@ static int read_side(struct fleet *fleet, const struct fleet_filter *filter, str
 	struct strbuf part = STRBUF_INIT;
 	int res = 0;
 
-	add_part(&part, filter, side->by_time);
+	add_part(&part, side->filter, side->by_time);
 	for (size_t i = 0; i < sizeof(questions) / sizeof(*questions) && !res; i++) {
 		const struct fleet_value values[] = {
-			FLEET_VALUES(filter),
+			FLEET_VALUES(side->filter),
 			{ .name = "part", .raw = strbuf__str(&part) },
 		};
 
-		res = fleet__ask(fleet, questions[i].name, values, sizeof(values) / sizeof(*values),
-				 questions[i].take, side, err);
+		res = fleet__ask(&side->fleet, questions[i].name, values,
+				 sizeof(values) / sizeof(*values), questions[i].take, side, err);
 	}
 	strbuf__free(&part);
-	return res ?: ask_delays(fleet, filter, side, err);
+	return res ?: ask_delays(side, err);
 }
 
-static int measure_side(struct fleet *fleet, const struct fleet_filter *filter, struct side *side,
-			const char *const *names, struct err *err)
+static int measure_side(struct side *side, struct err *err)
 {
-	const struct fleet_value values[] = { FLEET_VALUES(filter) };
-	int res = fleet__ask(fleet, "diff_side", values, sizeof(values) / sizeof(*values),
+	const struct fleet_value values[] = { FLEET_VALUES(side->filter) };
+	int res = fleet__ask(&side->fleet, "diff_side", values, sizeof(values) / sizeof(*values),
 			     take_side, side, err);
 
-	if (!res && !side->hosts)
+	if (!res && !side->host_parts)
 		res = err__set(
 			err, ENODATA,
 			"%c: no dispatches of '%.64s' in this time: give another version, or "
 			"a time by --since; jankbpf fleet top --by version lists them",
-			side->nr == DIFF_A ? 'A' : 'B', names[side->nr]);
+			side->nr == DIFF_A ? 'A' : 'B', side->name);
 	return res;
 }
 
@@ -259,22 +290,67 @@ static int name_faults(struct fleet *fleet, const struct fleet_filter sides[DIFF
 	return res;
 }
 
-int fleet__compare(struct fleet *fleet, const struct fleet_filter sides[DIFF_SIDES],
+/* --- both sides */
+
+static void *run_side(void *arg)
+{
+	struct side *side = arg;
+
+	side->res = side->what(side, &side->err);
+	return NULL;
+}
+
+/* Does it for both, each in its thread, and waits. */
+static int on_both(struct side *sides, int (*what)(struct side *side, struct err *err),
+		   struct err *err)
+{
+	struct side *a = &sides[DIFF_A], *b = &sides[DIFF_B];
+	pthread_t thread;
+	int started;
+
+	a->what = b->what = what;
+	started = thread__start(&thread, "fleet-b", run_side, b);
+	run_side(a);
+	if (started)
+		run_side(b);
+	else
+		pthread_join(thread, NULL);
+	for (unsigned i = 0; i < DIFF_SIDES; i++)
+		if (sides[i].res)
+			return err__set(err, -sides[i].res, "%s", sides[i].err.msg);
+	return 0;
+}
+
+static int read_both(struct side *sides, struct err *err)
+{
+	int res = on_both(sides, measure_side, err);
+
+	if (res)
+		return res;
+	sides[DIFF_A].by_time = sides[DIFF_B].by_time =
+		sides[DIFF_A].host_parts < HOSTS_MIN || sides[DIFF_B].host_parts < HOSTS_MIN;
+	return on_both(sides, read_side, err);
+}
+
+int fleet__compare(struct fleet *fleet, const struct fleet_filter filters[DIFF_SIDES],
 		   const char *const names[DIFF_SIDES], bool all, struct diff *diff,
 		   struct diff_findings *findings, struct err *err)
 {
-	struct side both[DIFF_SIDES] = { { diff, DIFF_A, 0, false }, { diff, DIFF_B, 0, false } };
-	bool by_time;
-	int res = 0;
+	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	struct side sides[DIFF_SIDES];
+	int res;
 
-	for (unsigned i = 0; i < DIFF_SIDES && !res; i++)
-		res = measure_side(fleet, &sides[i], &both[i], names, err);
-	by_time = both[DIFF_A].hosts < HOSTS_MIN || both[DIFF_B].hosts < HOSTS_MIN;
-	for (unsigned i = 0; i < DIFF_SIDES && !res; i++) {
-		both[i].by_time = by_time;
-		res = read_side(fleet, &sides[i], &both[i], err);
-	}
-	if (!res)
-		res = checked(diff__compare(diff, findings), err);
-	return res ?: name_faults(fleet, sides, all, findings, err);
+	for (unsigned i = 0; i < DIFF_SIDES; i++)
+		sides[i] = (struct side){ .diff = diff,
+					  .lock = &lock,
+					  .nr = i,
+					  .fleet = *fleet,
+					  .filter = &filters[i],
+					  .name = names[i] };
+	res = http__new(&sides[DIFF_B].fleet.http, err);
+	if (res)
+		return res;
+	res = read_both(sides, err) ?: checked(diff__compare(diff, findings), err);
+	http__free(sides[DIFF_B].fleet.http);
+	return res ?: name_faults(fleet, filters, all, findings, err);
 }

@@ -2,7 +2,7 @@
 /*
  * `jankbpf fleet`: what the records of all machines in ClickHouse say. Each function asks the
  * server and adds its answer for people, or as JSON, to a string. Errors are -errno with a message.
- * One thread.
+ * Called by one thread; compare.c has a second one.
  */
 #ifndef JANK_FLEET_FLEET_H
 #define JANK_FLEET_FLEET_H
@@ -44,7 +44,7 @@ int fleet__show(struct fleet *fleet, const struct fleet_filter *filter, const ch
  * compare.c: fills both sides of diff and compares them. names: of the sides. all: names also what
  * is not notable.
  */
-int fleet__compare(struct fleet *fleet, const struct fleet_filter sides[DIFF_SIDES],
+int fleet__compare(struct fleet *fleet, const struct fleet_filter filters[DIFF_SIDES],
 		   const char *const names[DIFF_SIDES], bool all, struct diff *diff,
 		   struct diff_findings *findings, struct err *err);
 

@@ -1,7 +1,7 @@
 -- Delays of the blocks of a side, in µs: of each fault a sample of at most 500, by a hash of each block's time and host.
 -- Parameters as of diff_side.sql; {every}: one of so many blocks; {keys}: faults of which each block counts.
 SELECT toString(key) AS loop_key, toString(fault) AS fault,
-    multiIf(length(d1) < 500, d1, length(d4) < 500, d4, length(d16) < 500, d16, length(d64) < 500, d64, d256)
+    toString(multiIf(length(d1) < 500, d1, length(d4) < 500, d4, length(d16) < 500, d16, length(d64) < 500, d64, d256))
         AS delays
 FROM
 (

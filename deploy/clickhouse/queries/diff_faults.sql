@@ -1,6 +1,7 @@
 -- The blocks of a side, by fault and group, also those that limits only counted.
 -- Parameters as of diff_loops.sql.
-SELECT toString(any(key)) AS loop_key, toString(fault) AS fault, groupArray(part) AS parts, groupArray(total) AS totals
+SELECT toString(any(key)) AS loop_key, toString(fault) AS fault, toString(groupArray(part)) AS parts,
+    toString(groupArray(total)) AS totals
 FROM
 (
     SELECT any(key) AS key, fault, part, sum(blocks) AS total

@@ -5,7 +5,8 @@ FROM
 (
     SELECT fault, any(signature) AS signature, anyLast(sentence) AS sentence
     FROM blocks
-    WHERE hang = 0 AND time >= {since} AND time < {until} AND fault IN ({keys})
+    PREWHERE fault IN ({keys})
+    WHERE hang = 0 AND time >= {since} AND time < {until}
     GROUP BY fault
     UNION ALL
     SELECT fault, any(signature) AS signature, '' AS sentence

@@ -7,7 +7,8 @@
 #define TERMS_MAX 10000
 #define PRECISION 1e-14
 #define TINY	  1e-300
-#define HALVINGS  60 /* of the search for a bound */
+#define HALVINGS  60   /* of the search for a bound, at most */
+#define RELATIVE  1e-7 /* of a bound: then it is found */
 
 /* The continued fraction by Lentz's method. */
 static double beta_fraction(double a, double b, double x)
@@ -68,7 +69,7 @@ static double search(double k, double n, bool upper)
 {
 	double low = 0, high = 1;
 
-	for (int i = 0; i < HALVINGS; i++) {
+	for (int i = 0; i < HALVINGS && high - low > RELATIVE * high; i++) {
 		double share = (low + high) / 2;
 		double tail = upper ? 1 - at_least(k + 1, n, share) : at_least(k, n, share);
 
