@@ -17,6 +17,9 @@ bench: all $(VARIANT)/bench_epoll $(VARIANT)/bench_encoding #:measure the cost o
 bench-governor: all $(VARIANT)/bench_rate #:measure the budget of an agent at 1,000 to 500,000 dispatches a second (as root)
 	$(Q)BENCH_RATE=$(VARIANT)/bench_rate tools/bench/governor.py
 
+bench-agent: all $(VARIANT)/bench_rate #:measure an agent with 500 processes and 50,000 dispatches a second, AGENT_S=600 seconds (as root)
+	$(Q)BENCH_RATE=$(VARIANT)/bench_rate tools/bench/agent.py $(AGENT_S)
+
 $(VARIANT)/bench_rate: $(VARIANT)/tools/bench_rate.o
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^
@@ -31,4 +34,4 @@ $(VARIANT)/bench_encoding: $(VARIANT)/tools/bench_encoding.o $(LIB)
 
 -include $(VARIANT)/tools/bench_epoll.d $(VARIANT)/tools/bench_rate.d $(VARIANT)/tools/bench_encoding.d
 
-.PHONY: bench bench-governor
+.PHONY: bench bench-agent bench-governor

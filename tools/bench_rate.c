@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A loop of epoll with a given number of dispatches a second, for `make bench-governor`:
+ * A loop of epoll with a given number of dispatches a second, for `make bench-governor` and
+ * `make bench-agent`:
  *
- *   bench_rate RATE      until it is killed; prints "ready" first
+ *   bench_rate RATE [PROCESSES]      until it is killed; prints "ready" first. RATE is that of all
  *
- * A timer gives each millisecond its dispatches; in between the loop finds an eventfd ready.
+ * A timer gives each millisecond its dispatches; in between the loop finds an eventfd ready. With
+ * less than 1,000 a second each is one of the timer.
  */
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define TICK_NS	   1000000
+#define SECOND_NS  1000000000ull
 #define TICKS_A_S  1000
 #define BEHIND_MAX 10 /* ticks that are made up for */
 
@@ -44,20 +48,40 @@ static void run(int loop, int timer, int more, uint64_t rate)
 	}
 }
 
-int main(int argc, char **argv)
+/* One process; returns if it fails. */
+static void serve(uint64_t rate)
 {
-	const struct itimerspec tick = { { 0, TICK_NS }, { 0, TICK_NS } };
-	uint64_t rate = argc == 2 ? strtoull(argv[1], NULL, 10) : 0;
+	const uint64_t tick_ns = SECOND_NS / (rate < TICKS_A_S ? rate : TICKS_A_S);
+	const struct timespec step = { (time_t)(tick_ns / SECOND_NS), (long)(tick_ns % SECOND_NS) };
+	const struct itimerspec tick = { step, step };
 	int loop = epoll_create1(0), timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
 	int more = eventfd(0, EFD_NONBLOCK);
 
-	if (rate < TICKS_A_S || loop < 0 || timer < 0 || more < 0 || add(loop, timer) ||
-	    add(loop, more) || timerfd_settime(timer, 0, &tick, NULL)) {
-		fprintf(stderr, "bench_rate: give at least %d dispatches a second\n", TICKS_A_S);
+	if (loop < 0 || timer < 0 || more < 0 || add(loop, timer) || add(loop, more) ||
+	    timerfd_settime(timer, 0, &tick, NULL))
+		perror("bench_rate");
+	else
+		run(loop, timer, more, rate < TICKS_A_S ? TICKS_A_S : rate);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t rate = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
+	uint64_t processes = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+
+	if (argc > 3 || !processes || rate < processes) {
+		fprintf(stderr,
+			"bench_rate: give RATE [PROCESSES], at least 1 a second for each\n");
 		return 2;
 	}
+	for (uint64_t i = 1; i < processes; i++)
+		if (!fork()) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			serve(rate / processes);
+			_exit(1);
+		}
 	printf("ready\n");
 	fflush(stdout);
-	run(loop, timer, more, rate);
+	serve(rate / processes);
 	return 1;
 }

@@ -239,6 +239,25 @@ def test_killed(group):
     ok(len(kept) >= 4 and total(kept, "dispatches") > 0, "kill -9 loses at most the interval under way", len(kept))
 
 
+def test_processes(group, first):
+    """Rows of intervals are by name; what ended is forgotten, not lost."""
+    others = [group.start(bad.SIMJANK, "--quiet", "--scenario", "sleep:5ms", "--count", "100000") for _ in range(2)]
+    bad.STARTED.extend(others)
+    agent = Agent("rows", group, {"block": {"threshold": "15ms"}, "store": {"interval": "200ms"}})
+    last = lambda: (agent.records("interval") or [{"loops": []}])[-1]["loops"]
+    ok(bad.wait_for(lambda: [row.get("processes") for row in last()] == [3]), "three processes of a name are one row of an interval",
+       last())
+    ok(bad.wait_for(last) and "pid" not in last()[0], "without a pid")
+    bad.end(*others)
+    ok(bad.wait_for(lambda: [row.get("processes") for row in last()] == [1]), "then two of them have ended", last())
+    cnt = len(agent.records("interval"))
+    bad.wait_for(lambda: len(agent.records("interval")) > cnt + 3)
+    agent.tracer.stop(signal.SIGTERM)
+    rows = {row["pid"]: row["dispatches"] for row in agent.records("summary")[-1]["loops"]}
+    ok(rows.keys() == {0, first.pid} and all(rows.values()), "they are one row of the summary", rows)
+    check_sums(agent)
+
+
 def main():
     bad.need_tracing()
     try:
@@ -252,6 +271,7 @@ def main():
     test_limits(group)
     test_live_patterns(group)
     test_killed(group)
+    test_processes(group, process)
     bad.end(process)
     test_metrics(group)
     group.remove()

@@ -198,8 +198,112 @@ static void test_take_lumped(void)
 	hists__free(now);
 }
 
+static bool lives(void *ctx, uint32_t pid)
+{
+	return pid == *(uint32_t *)ctx;
+}
+
+/* What comes later is new; what was told is not told again. */
+static void test_fold(void)
+{
+	struct hists *none = hists__new();
+	struct hists_run run = { .ended = hists__new(), .told = hists__new(), .live = none };
+	struct loop_hist *list;
+	uint32_t alive = 20;
+
+	add(run.ended, 11, JANK_LOOP_EPOLL, 10);
+	add(run.ended, 21, JANK_LOOP_EPOLL, 20);
+	free(taken(run.told, run.ended, 2));
+	ok(!hists__fold(&run, lives, &alive), "a process has ended");
+	free(listed(run.ended, 2));
+	add(run.ended, 12, JANK_LOOP_EPOLL, 4);
+	list = taken(run.told, run.ended, 1);
+	ok(list[0].pid == 10 && list[0].dispatch_cnt == 4, "its last thread's counts come late");
+	free(list);
+	ok(!hists__fold(&run, lives, &alive), "it is still gone");
+	list = listed(run.ended, 2);
+	ok(!list[0].pid && list[0].dispatch_cnt == 14 && list[1].pid == 20,
+	   "its counts are in the entry of pid 0, the other process keeps its own");
+	free(list);
+	free(listed(run.told, 2));
+	free(taken(run.told, run.ended, 0));
+	add(run.ended, 11, JANK_LOOP_EPOLL, 3);
+	list = taken(run.told, run.ended, 1);
+	ok(list[0].pid == 10 && list[0].dispatch_cnt == 3, "its pid begins anew");
+	free(list);
+	hists__free(run.ended);
+	hists__free(run.told);
+	hists__free(none);
+}
+
+/* Of a process whose threads are in a look, or whose pid came back, nothing is folded. */
+static void test_fold_alive(void)
+{
+	struct hists *live = hists__new(), *left_out = hists__new();
+	struct hists_run run = { hists__new(), hists__new(), left_out, live };
+	uint32_t nobody = 0, back = 20;
+
+	add(live, 11, JANK_LOOP_EPOLL, 10);
+	add(run.ended, 11, JANK_LOOP_EPOLL, 10);
+	add(run.ended, 21, JANK_LOOP_EPOLL, 10);
+	add(left_out, 21, JANK_LOOP_EPOLL, 6);
+	free(taken(run.told, run.ended, 2));
+	ok(!hists__fold(&run, lives, &nobody) && !hists__fold(&run, lives, &back) &&
+		   !hists__fold(&run, lives, &nobody),
+	   "one in a look, one whose pid is used again");
+	free(listed(run.ended, 2));
+	ok(!hists__fold(&run, lives, &nobody), "the second ends");
+	free(listed(run.ended, 2));
+	free(taken(left_out, run.ended, 2));
+	hists__free(run.ended);
+	hists__free(run.told);
+	hists__free(left_out);
+	hists__free(live);
+}
+
+static struct loop_hist named(const char *process, const char *unit, const char *build_id,
+			      uint64_t dispatches)
+{
+	struct loop_hist ret = {
+		.process = strdup(process),
+		.unit = unit ? strdup(unit) : NULL,
+		.app.build_id = strdup(build_id),
+		.loop = JANK_LOOP_EPOLL,
+		.dispatch_cnt = dispatches,
+		.block_cnt = 1,
+	};
+
+	durations__add_many(&ret.durations, 1000, dispatches);
+	return ret;
+}
+
+static void test_join(void)
+{
+	struct loop_hist list[] = {
+		named("web", "web.service", "aa", 5), named("db", NULL, "bb", 7),
+		named("web", "web.service", "aa", 6), named("web", "web.service", "cc", 1),
+		named("web", NULL, "aa", 2),
+	};
+	size_t cnt = sizeof(list) / sizeof(*list);
+
+	loop_hists__join(list, &cnt);
+	is_uint(cnt, 4, "rows that differ in a name stay apart");
+	ok(!strcmp(list[0].process, "db") && list[0].process_cnt == 1, "in the order of names");
+	ok(list[2].process_cnt == 2 && list[2].dispatch_cnt == 11 && list[2].block_cnt == 2 &&
+		   list[2].durations.total == 11,
+	   "two processes with the same names are one row");
+	for (size_t i = 0; i < cnt; i++)
+		loop_hist__clear(&list[i]);
+	cnt = 0;
+	loop_hists__join(list, &cnt);
+	is_uint(cnt, 0, "of no rows it makes none");
+}
+
 int main(void)
 {
+	test_fold();
+	test_fold_alive();
+	test_join();
 	test_take_new();
 	test_take_lumped();
 	test_add();

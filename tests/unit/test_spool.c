@@ -106,22 +106,22 @@ static void test_round_trip(void)
 	is_int(spool_writer__due_ms(w) > 0, 1, "it is not due");
 	is_int(spool_writer__close_batch(w), 0, "it closes");
 	is_int(spool_writer__due_ms(w), -1, "then there is none");
-	for (uint64_t i = 101; i <= 150; i++)
+	for (uint64_t i = 101; i <= 400; i++)
 		add(w, i, 20000, NULL);
 	is_int(spool_writer__new(&opts, &other, &err), -EAGAIN, "a second writer is refused");
 	has_str(err.msg, "another jankbpf writes to this spool", "with the reason");
 	spool_writer__free(w);
 	content = content_of(dir, 0);
-	is_uint(content.records, 150, "all records are read");
+	is_uint(content.records, 400, "all records are read");
 	ok(content.in_order && content.first == 1, "in order");
 	ok(content.batches > 3, "a batch closes at its size: %d batches", (int)content.batches);
 	again = content_of(dir, 2);
 	is_uint(again.first_nr, 3, "reading begins behind a batch");
 	w = open_spool(&opts);
-	add(w, 151, 10, NULL);
+	add(w, 401, 10, NULL);
 	spool_writer__free(w);
 	again = content_of(dir, 0);
-	ok(again.records == 151 && again.in_order, "numbers of batches go on after a restart");
+	ok(again.records == 401 && again.in_order, "numbers of batches go on after a restart");
 	is_str(again.agent, content.agent, "the identity stays");
 	is_int((int)strspn(again.agent, "0123456789abcdef"), 32, "it has 32 digits");
 	free((char *)dir);

@@ -2,6 +2,16 @@
 /* Counters of failed allocations. See alloc.h. */
 #include "base/alloc.h"
 
+#ifdef __GLIBC__
+#undef malloc
+#undef calloc
+#undef realloc
+#undef reallocarray
+#include <malloc.h>
+#endif
+
+#define KEPT_MAX (4u << 20) /* free bytes in a heap that are not worth a system call */
+
 static uint64_t failed_cnt;
 static _Thread_local uint64_t own_cnt;
 
@@ -19,4 +29,12 @@ uint64_t alloc__failed_cnt(void)
 uint64_t alloc__own_cnt(void)
 {
 	return own_cnt;
+}
+
+void alloc__trim(void)
+{
+#ifdef __GLIBC__
+	if (mallinfo2().fordblks > KEPT_MAX)
+		malloc_trim(0);
+#endif
 }

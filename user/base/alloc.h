@@ -18,6 +18,9 @@ uint64_t alloc__own_cnt(void);
 
 void alloc__count_failure(void);
 
+/* Gives what the heaps keep for later back to the system, if it is much. */
+void alloc__trim(void);
+
 #define ALLOC_INLINE static inline __attribute__((always_inline))
 
 /* Counts if an allocation did not succeed. Returns its result. */

@@ -18,7 +18,10 @@
 #define PARTS	  16
 #define LIST_MAX  4096
 
-/* A side while its answers are read. Each has a thread: the server works on one while we read the other. */
+/*
+ * A side while its answers are read. Each has a thread: the server works on one while we read the
+ * other.
+ */
 struct side {
 	struct diff *diff; /* of both, under the lock */
 	pthread_mutex_t *lock;

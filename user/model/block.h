@@ -350,6 +350,7 @@ struct block {
 /* Durations of all dispatches of one process and loop kind: the denominator for its blocks. */
 struct loop_hist {
 	uint32_t pid;
+	uint32_t process_cnt; /* 0: the one with this pid */
 	char *process;
 	char *unit, *container, *pod; /* of a process that lives, in intervals; else NULL */
 	struct application app;	      /* likewise */

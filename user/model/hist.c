@@ -19,6 +19,7 @@ struct key {
 struct entry {
 	struct key key;
 	struct loop_hist hist; /* process: set by hists__name, not shared */
+	bool gone;	       /* its process had ended at the last hists__fold */
 	UT_hash_handle hh;
 };
 
@@ -216,6 +217,28 @@ int hists__list(const struct hists *hists, struct loop_hist **ret, size_t *ret_c
 
 /* --- what is new */
 
+static void drop(struct hists *hists, struct entry *entry)
+{
+	HASH_DEL(hists->entries, entry);
+	free(entry->hist.process);
+	free(entry);
+}
+
+/* Adds from's counts to the entry of pid 0. 0 or -ENOMEM. */
+static int lump(struct hists *hists, const struct loop_hist *from)
+{
+	const struct key key = { 0, from->loop };
+	struct entry *to = own_entry(hists, key);
+
+	if (!to)
+		return -ENOMEM;
+	to->hist.dispatch_cnt += from->dispatch_cnt;
+	to->hist.block_cnt += from->block_cnt;
+	durations__merge(&to->hist.durations, &from->durations);
+	durations__merge(&to->hist.starts, &from->starts);
+	return 0;
+}
+
 /* `now` is full: the processes that have no entry of their own any more are in that of pid 0. */
 static int fold_lumped(struct hists *told, const struct hists *now)
 {
@@ -224,19 +247,11 @@ static int fold_lumped(struct hists *told, const struct hists *now)
 	if (HASH_COUNT(now->entries) < ENTRY_MAX)
 		return 0;
 	HASH_ITER (hh, told->entries, entry, next) {
-		const struct key key = { 0, entry->key.loop };
-		struct entry *lump;
-
 		if (find_entry(now, entry->key))
 			continue;
-		lump = own_entry(told, key);
-		if (!lump)
+		if (lump(told, &entry->hist))
 			return -ENOMEM;
-		durations__merge(&lump->hist.durations, &entry->hist.durations);
-		durations__merge(&lump->hist.starts, &entry->hist.starts);
-		HASH_DEL(told->entries, entry);
-		free(entry->hist.process);
-		free(entry);
+		drop(told, entry);
 	}
 	return 0;
 }
@@ -273,4 +288,96 @@ int hists__take_new(struct hists *told, const struct hists *now, struct loop_his
 	*ret = list;
 	*ret_cnt = cnt;
 	return res;
+}
+
+/* Moves one that was told to pid 0 in all three. 0 or -ENOMEM. */
+static int fold(const struct hists_run *run, struct entry *told)
+{
+	struct entry *ended = find_entry(run->ended, told->key);
+	struct entry *left_out = run->left_out ? find_entry(run->left_out, told->key) : NULL;
+
+	if ((ended && (lump(run->ended, &ended->hist) || lump(run->told, &ended->hist))) ||
+	    (left_out && lump(run->left_out, &left_out->hist)))
+		return -ENOMEM;
+	if (ended)
+		drop(run->ended, ended);
+	if (left_out)
+		drop(run->left_out, left_out);
+	drop(run->told, told);
+	return 0;
+}
+
+int hists__fold(const struct hists_run *run, bool (*lives)(void *ctx, uint32_t pid), void *ctx)
+{
+	struct entry *entry, *next;
+	bool gone;
+	int res;
+
+	HASH_ITER (hh, run->told->entries, entry, next) {
+		gone = entry->gone;
+		entry->gone = entry->key.pid && !find_entry(run->live, entry->key) &&
+			      !lives(ctx, entry->key.pid);
+		res = gone && entry->gone ? fold(run, entry) : 0;
+		if (res)
+			return res;
+	}
+	return 0;
+}
+
+/* --- joined */
+
+static int compare_texts(const char *a, const char *b)
+{
+	return strcmp(a ?: "", b ?: "");
+}
+
+/* By all that a row is known by, but the pid. */
+static int by_name(const void *a, const void *b)
+{
+	const struct loop_hist *x = a, *y = b;
+	const char *const texts[][2] = {
+		{ x->process, y->process },
+		{ hist__loop(x), hist__loop(y) },
+		{ x->unit, y->unit },
+		{ x->container, y->container },
+		{ x->pod, y->pod },
+		{ x->app.service_name, y->app.service_name },
+		{ x->app.service_version, y->app.service_version },
+		{ x->app.service_namespace, y->app.service_namespace },
+		{ x->app.environment, y->app.environment },
+		{ x->app.build_id, y->app.build_id },
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		int order = compare_texts(texts[i][0], texts[i][1]);
+
+		if (order)
+			return order;
+	}
+	return (x->threshold_ns > y->threshold_ns) - (x->threshold_ns < y->threshold_ns);
+}
+
+void loop_hists__join(struct loop_hist *list, size_t *cnt)
+{
+	struct loop_hist *to = list;
+
+	if (!*cnt)
+		return;
+	qsort(list, *cnt, sizeof(*list), by_name);
+	for (size_t i = 0; i < *cnt; i++) {
+		list[i].process_cnt = 1;
+		if (!i)
+			continue;
+		if (by_name(to, &list[i])) {
+			*++to = list[i];
+			continue;
+		}
+		to->process_cnt++;
+		to->dispatch_cnt += list[i].dispatch_cnt;
+		to->block_cnt += list[i].block_cnt;
+		durations__merge(&to->durations, &list[i].durations);
+		durations__merge(&to->starts, &list[i].starts);
+		loop_hist__clear(&list[i]);
+	}
+	*cnt = (size_t)(to - list) + 1;
 }

@@ -51,4 +51,24 @@ int hists__list(const struct hists *hists, struct loop_hist **ret, size_t *ret_c
 int hists__take_new(struct hists *told, const struct hists *now, struct loop_hist **ret,
 		    size_t *ret_cnt);
 
+/* What an endless run keeps. */
+struct hists_run {
+	struct hists *ended, *told;
+	struct hists *left_out; /* or NULL */
+	const struct hists *live;
+};
+
+/*
+ * Adds what ended processes did to the entry of pid 0, in ended, told and left_out, so that memory
+ * is bounded by the processes that live. For after hists__take_new; a process must have been gone
+ * at two calls, between which all records of its threads came. 0 or -ENOMEM.
+ */
+int hists__fold(const struct hists_run *run, bool (*lives)(void *ctx, uint32_t pid), void *ctx);
+
+/*
+ * Adds up what has the same loop, process name, unit, container and application, sorted by these.
+ * Sets process_cnt.
+ */
+void loop_hists__join(struct loop_hist *list, size_t *cnt);
+
 #endif

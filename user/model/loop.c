@@ -78,7 +78,7 @@ int loops__name_ended(struct loops *loops, uint32_t pid, const char *name)
 	return hists__name(loops->ended, pid, name);
 }
 
-const struct hists *loops__ended(const struct loops *loops)
+struct hists *loops__ended(const struct loops *loops)
 {
 	return loops->ended;
 }

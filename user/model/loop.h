@@ -52,7 +52,7 @@ void dispatch__free(struct dispatch *dispatch);
 int loops__name_ended(struct loops *loops, uint32_t pid, const char *name);
 
 /* Counts of ended threads; borrowed. */
-const struct hists *loops__ended(const struct loops *loops);
+struct hists *loops__ended(const struct loops *loops);
 
 /* --- The judge: turns a dispatch into a block if it exceeds the threshold. */
 

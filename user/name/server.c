@@ -212,6 +212,7 @@ static int64_t serve_gone(struct server *s, const struct name_request *req, stru
 static int64_t serve_trim(struct server *s, const struct name_request *req, struct wire *in)
 {
 	symbolizer__trim(s->sym);
+	alloc__trim();
 	return 0;
 }
 

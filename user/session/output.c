@@ -18,6 +18,7 @@
 #include "journal/answers.h"
 #include "model/chain/chain.h"
 #include "model/concern.h"
+#include "model/hist.h"
 #include "model/stack.h"
 #include "session/histories.h"
 #include "session/reported.h"
@@ -534,6 +535,8 @@ int output__interval(struct output *out, struct interval *interval)
 	int res;
 
 	count(out, LOSS_NO_MEMORY, reported__set_interval(&out->reported, interval));
+	if (out->limits)
+		loop_hists__join(interval->loops, &interval->loop_cnt);
 	record = record__of_interval(out->builder, interval);
 	if (record && out->limits)
 		count(out, LOSS_NO_MEMORY, record__limit_interval(out->builder, out->limits));

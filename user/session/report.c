@@ -286,6 +286,26 @@ static void set_host(const struct session *s, struct host_info *ret)
 	machine__memory(&ret->mem_total_kb, &ret->mem_free_kb, &ret->mem_available_kb);
 }
 
+static bool is_known(void *ctx, uint32_t pid)
+{
+	const struct session *s = ctx;
+
+	return process_table__find(&s->processes, pid);
+}
+
+/* An agent forgets the processes that ended: their counts were told. */
+static int forget_ended(struct session *s)
+{
+	const struct hists_run run = {
+		.ended = loops__ended(s->intake.loops),
+		.told = s->intervals.told,
+		.left_out = s->pause.excluded,
+		.live = s->report.live,
+	};
+
+	return s->opts->command == CMD_AGENT ? hists__fold(&run, is_known, s) : 0;
+}
+
 void session__interval(struct session *s)
 {
 	struct intervals_now now = { .threshold_ns = s->intake.judge.threshold_ns };
@@ -303,6 +323,8 @@ void session__interval(struct session *s)
 	if (!res && s->pause.on)
 		res = pause__leave_out(&s->pause, interval);
 	hists__free(now.hists);
+	if (!res)
+		res = forget_ended(s);
 	if (!res)
 		name_loops(s, interval->loops, interval->loop_cnt);
 	if (!res)

@@ -304,6 +304,7 @@ static void on_interval(struct sink_thread *sink, struct item *item)
 	check(sink, output__interval(sink->parts->output, interval));
 	interval__free(interval);
 	free(interval);
+	alloc__trim(); /* lists of a machine's processes are large */
 }
 
 /* Omits loops that are switched off. */

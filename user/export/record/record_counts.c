@@ -67,7 +67,10 @@ static Jankbpf__Loop *loop_of(struct record *r, const struct loop_hist *loop)
 	Jankbpf__Loop *ret = NEW(r, loop);
 
 	ret->loop = record__str(r, hist__loop(loop));
-	SET(ret, pid, loop->pid);
+	if (loop->process_cnt)
+		SET(ret, processes, loop->process_cnt);
+	else
+		SET(ret, pid, loop->pid);
 	ret->process = record__str(r, loop->process);
 	SET(ret, dispatches, loop->dispatch_cnt);
 	SET(ret, blocks, loop->block_cnt);

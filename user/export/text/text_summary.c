@@ -237,9 +237,14 @@ static void put_starts(struct text *t, const Jankbpf__StartDelays *starts)
 static void put_loop(struct text *t, const Jankbpf__Summary *summary, const Jankbpf__Loop *loop)
 {
 	text__putf(t, STYLE_NONE, INDENT "%s ", loop->loop ? loop->loop : "unknown");
-	text__put_cut(t, STYLE_BOLD, value__name(loop->process), NAME_COLUMNS);
-	text__putf(t, STYLE_NONE, " (pid %" PRIu32 "): %s dispatch%s, ", loop->pid,
-		   text__grouped(loop->dispatches).str, loop->dispatches == 1 ? "" : "es");
+	if (loop->pid) {
+		text__put_cut(t, STYLE_BOLD, value__name(loop->process), NAME_COLUMNS);
+		text__putf(t, STYLE_NONE, " (pid %" PRIu32 ")", loop->pid);
+	} else {
+		text__put(t, STYLE_BOLD, "of other processes");
+	}
+	text__putf(t, STYLE_NONE, ": %s dispatch%s, ", text__grouped(loop->dispatches).str,
+		   loop->dispatches == 1 ? "" : "es");
 	text__put_count(t, loop->blocks ? STYLE_JANK : STYLE_NONE, loop->blocks, "block");
 	put_rate(t, summary, loop->blocks, loop->dispatches);
 	text__nl(t);
