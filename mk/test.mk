@@ -74,9 +74,8 @@ replay: #:tests tests of recorded journals
 live: #:tests tests against running programs (as root)
 	$(Q)$(call RUN_TESTS,$(LIVE_T))
 
-# Live tests that do not depend on timing run two at a time.
-LIVE_PARALLEL := as_user deliver reactions blockcanary early_end filtered cli completion examples man names options preflight privileges doctor reports_json btf disk hardening stdout ends leases android mmaps \
-                 static leaks serve go_stripped go_off copies unloaded archive truncated_debug agent application control governor override pid_namespace top intervals metrics_tls
+# Live tests run two at a time, but for these, which measure times or losses.
+LIVE_ALONE := behind histogram history late_start losses sink_nice truth
 # HACKING.md lists their times.
 SLOW_UNIT          := symbol_gopclntab
 SLOW_LIVE_PARALLEL := compat32 features hostile jit kill loops pids send sites stopped targets
@@ -84,11 +83,11 @@ SLOW_LIVE          := all busy_loop crowd degraded hang longmaps marks memory ov
                       simjank truth_forms upsets watched workers
 
 LIVE_NAMED      = $(filter $(1:%=tests/live/%.t),$(LIVE_T))
-LIVE_ALONE_T    = $(filter-out $(call LIVE_NAMED,$(LIVE_PARALLEL) $(SLOW_LIVE_PARALLEL) $(SLOW_LIVE)),$(LIVE_T))
+LIVE_PARALLEL_T = $(filter-out $(call LIVE_NAMED,$(LIVE_ALONE) $(SLOW_LIVE_PARALLEL) $(SLOW_LIVE)),$(LIVE_T))
 SLOW_UNIT_BIN  := $(filter $(SLOW_UNIT:%=$(SAN)/tests/unit/test_%),$(UNIT_BIN))
 # The quickest stage comes first. Tests that measure time run alone.
 STAGES          = -j2 $(STYLE_T) $(filter-out $(SLOW_UNIT_BIN),$(UNIT_BIN)) $(FUZZ_BIN) $(REPLAY_T) $(BPF_BIN) \
-                  -j2 $(call LIVE_NAMED,$(LIVE_PARALLEL)) -j1 $(LIVE_ALONE_T)
+                  -j2 $(LIVE_PARALLEL_T) -j1 $(call LIVE_NAMED,$(LIVE_ALONE))
 SLOW_STAGES     = -j2 $(SLOW_UNIT_BIN) $(call LIVE_NAMED,$(SLOW_LIVE_PARALLEL)) -j1 $(call LIVE_NAMED,$(SLOW_LIVE))
 RUN_STAGES      = PERL5LIB=tests/lib RUN="$(PROVE_TESTS)" tests/stages
 

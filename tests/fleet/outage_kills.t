@@ -182,7 +182,7 @@ def test_spool_full(cluster):
 def main():
     missing = clickhouse.missing()
     if missing:
-        bad.skip("a cluster of ClickHouse", f"no {missing}: apt-get install clickhouse-server clickhouse-client zookeeper")
+        bad.skip("a cluster of ClickHouse", f"no {missing}: make deps-fleet")
         return
     bad.need_tracing()
     cluster = clickhouse.Cluster(2, 2)
