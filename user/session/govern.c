@@ -29,11 +29,26 @@ static uint64_t dispatches(const struct session *s)
 	       hists__totals(s->report.live).dispatch_cnt;
 }
 
+static void take(struct session *s);
+
+/* What is watched again costs this much. Too much: it ends at once, and not after some periods. */
+static void try_sight(struct session *s, uint64_t probed_ns)
+{
+	struct govern *g = &s->govern;
+
+	g->tries = false;
+	if (!g->gov.budget_ns || g->bpf_share * NS_PER_SEC + g->blind_cost_ns <= g->gov.budget_ns)
+		return;
+	g->bpf_ns += probed_ns;
+	g->last_ns = (uint64_t)(g->bpf_share * NS_PER_SEC) + g->blind_cost_ns;
+	take(s);
+}
+
 static void end_probe(void *ctx, uint64_t arg)
 {
 	struct session *s = ctx;
 	struct govern *g = &s->govern;
-	uint64_t ns, runs, now = clock__mono_ns();
+	uint64_t ns = g->probe_ns, runs, now = clock__mono_ns();
 
 	(void)arg;
 	event_loop__remove(s->event_loop, g->probe_fd);
@@ -46,6 +61,8 @@ static void end_probe(void *ctx, uint64_t arg)
 	}
 	close(g->stats_fd);
 	g->stats_fd = -1;
+	if (g->tries)
+		try_sight(s, ns - g->probe_ns);
 }
 
 static void begin_probe(struct session *s)
@@ -175,6 +192,7 @@ static void give(struct session *s)
 	struct governor *gov = &s->govern.gov;
 	bool was_blind = gov->blind;
 	unsigned level = gov->level;
+	uint64_t cost_ns = governor__cost(gov);
 
 	governor__gave(gov);
 	if (was_blind) {
@@ -184,6 +202,11 @@ static void give(struct session *s)
 		watch_again(s, level);
 	}
 	apply(s);
+	if (was_blind) {
+		s->govern.blind_cost_ns = cost_ns;
+		s->govern.tries = true;
+		begin_probe(s);
+	}
 	s->govern.step_cnt++;
 	report(s, "there is room:");
 }

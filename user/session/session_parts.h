@@ -445,6 +445,8 @@ struct govern {
 	uint64_t probe_start_ns, probe_ns;
 	double bpf_share, probe_rate; /* time in the probes, as last measured */
 	uint64_t blind_since_ns;
+	bool tries;		/* it was blind: the next measurement decides whether it is again */
+	uint64_t blind_cost_ns; /* then, in ns of CPU time a second */
 	uint64_t step_cnt, blind_ns, bpf_ns; /* of the run */
 	struct {
 		uint64_t step_cnt, blind_ns, bpf_ns;
