@@ -15,10 +15,10 @@
 #define LOOK_MIN_NS	   (20 * NS_PER_MS)
 #define LOOKS_PER_HANG	   8 /* a hang is reported at most --hang / 8 late */
 #define STATUS_NS	   NS_PER_SEC
-#define UNWATCHED_NS	   NS_PER_SEC	     /* first report of what is not watched */
-#define UNWATCHED_AGAIN_NS (60 * NS_PER_SEC) /* an agent's next one */
-#define UNWATCHED_PAUSE_NS (30 * NS_PER_MS)  /* between slices of that look */
-#define EARLY_LOOK_NS	   (50 * NS_PER_MS)  /* by then the sink thread knows most processes */
+#define UNWATCHED_NS	   NS_PER_SEC	      /* first report of what is not watched */
+#define UNWATCHED_AGAIN_NS (300 * NS_PER_SEC) /* an agent's next one */
+#define UNWATCHED_PAUSE_NS (30 * NS_PER_MS)   /* between slices of that look */
+#define EARLY_LOOK_NS	   (50 * NS_PER_MS)   /* by then the sink thread knows most processes */
 #define MACHINE_NS	   (100 * NS_PER_MS)
 #define MACHINE_ALWAYS_NS  (250 * NS_PER_MS) /* of an agent, which is to cost nearly nothing */
 
