@@ -31,6 +31,7 @@ struct side {
 	const char *name;
 	uint64_t host_parts; /* of 240; about the number of hosts if that is small */
 	bool by_time;
+	fleet_row_fn *take; /* of the question under way */
 	int (*what)(struct side *side, struct err *err);
 	int res;
 	struct err err;
@@ -44,19 +45,6 @@ static int no_memory(struct err *err)
 static int checked(int res, struct err *err)
 {
 	return res ? no_memory(err) : 0;
-}
-
-/* The same of a change of side->diff, behind which it unlocks it. */
-static int unlocked(struct side *side, int res, struct err *err)
-{
-	pthread_mutex_unlock(side->lock);
-	return checked(res, err);
-}
-
-static struct diff *lock_diff(struct side *side)
-{
-	pthread_mutex_lock(side->lock);
-	return side->diff;
 }
 
 /*
@@ -94,12 +82,11 @@ static int take_loop(void *ctx, const json_t *row, struct err *err)
 {
 	struct side *side = ctx;
 
-	return unlocked(side,
-			diff__add_dispatches(lock_diff(side), side->nr, row__str(row, "loop_key"),
-					     row__str(row, "process_name"),
-					     row__str(row, "loop_name"), row__u64(row, "part"),
-					     row__u64(row, "dispatches")),
-			err);
+	return checked(diff__add_dispatches(side->diff, side->nr, row__str(row, "loop_key"),
+					    row__str(row, "process_name"),
+					    row__str(row, "loop_name"), row__u64(row, "part"),
+					    row__u64(row, "dispatches")),
+		       err);
 }
 
 static int take_buckets(void *ctx, const json_t *row, struct err *err)
@@ -113,10 +100,9 @@ static int take_buckets(void *ctx, const json_t *row, struct err *err)
 	for (size_t i = 0; i < cnt; i++)
 		ends[i] = ends[i] < JANK_HIST_BUCKETS ? durations__lower((unsigned)ends[i] + 1) - 1
 						      : UINT64_MAX;
-	return unlocked(side,
-			diff__add_histogram(lock_diff(side), side->nr, row__str(row, "loop_key"),
-					    row__u64(row, "part"), ends, counts, cnt),
-			err);
+	return checked(diff__add_histogram(side->diff, side->nr, row__str(row, "loop_key"),
+					   row__u64(row, "part"), ends, counts, cnt),
+		       err);
 }
 
 static int take_faults(void *ctx, const json_t *row, struct err *err)
@@ -128,11 +114,10 @@ static int take_faults(void *ctx, const json_t *row, struct err *err)
 
 	if (read_list(row, "totals", counts) != cnt)
 		return 0;
-	lock_diff(side);
 	for (size_t i = 0; i < cnt && !res; i++)
 		res = diff__add_fault_blocks(side->diff, side->nr, row__str(row, "loop_key"),
 					     row__str(row, "fault"), parts[i], counts[i]);
-	return unlocked(side, res, err);
+	return checked(res, err);
 }
 
 static int take_delays(void *ctx, const json_t *row, struct err *err)
@@ -143,25 +128,43 @@ static int take_delays(void *ctx, const json_t *row, struct err *err)
 
 	for (size_t i = 0; i < cnt; i++)
 		delays[i] *= NS_PER_US;
-	return unlocked(side,
-			diff__add_delays(lock_diff(side), side->nr, row__str(row, "loop_key"),
-					 row__str(row, "fault"), delays, cnt),
-			err);
+	return checked(diff__add_delays(side->diff, side->nr, row__str(row, "loop_key"),
+					row__str(row, "fault"), delays, cnt),
+		       err);
 }
 
 /* --- a side */
 
-#define SAMPLED_MAX                                                                                \
-	500000	      /* blocks of a side whose delays are read, besides those of rare faults */
-#define RARE_PART 100 /* sampled blocks of a fault that are not too few */
+#define SAMPLED_MAX 500000 /* delays that are read of a side, besides those of rare faults */
+#define RARE_PART   100	   /* sampled blocks of a fault that are not too few */
+
+/* Takes a row under the lock. */
+static int take_locked(void *ctx, const json_t *row, struct err *err)
+{
+	struct side *side = ctx;
+	int res;
+
+	pthread_mutex_lock(side->lock);
+	res = side->take(side, row, err);
+	pthread_mutex_unlock(side->lock);
+	return res;
+}
+
+static int ask(struct side *side, const char *name, const struct fleet_value *values,
+	       size_t value_cnt, fleet_row_fn *take, struct err *err)
+{
+	side->take = take;
+	return fleet__ask(&side->fleet, name, values, value_cnt, take_locked, side, err);
+}
 
 /* Faults of which a sample of one in `every` blocks would have too few. 0 alone matches none. */
 static int list_rare(struct side *side, struct strbuf *ret, uint64_t *ret_every)
 {
-	const struct diff *diff = lock_diff(side);
+	const struct diff *diff = side->diff;
 	struct diff_loop *loop, *next;
 	struct diff_fault *fault, *next_fault;
 
+	pthread_mutex_lock(side->lock);
 	*ret_every = 1 + diff->inputs[side->nr].block_cnt / SAMPLED_MAX;
 	strbuf__adds(ret, "0");
 	if (*ret_every > 1)
@@ -185,8 +188,8 @@ static int ask_delays(struct side *side, struct err *err)
 	};
 
 	if (!res)
-		res = fleet__ask(&side->fleet, "diff_delays", values,
-				 sizeof(values) / sizeof(*values), take_delays, side, err);
+		res = ask(side, "diff_delays", values, sizeof(values) / sizeof(*values),
+			  take_delays, err);
 	strbuf__free(&keys);
 	return res;
 }
@@ -225,8 +228,8 @@ static int read_side(struct side *side, struct err *err)
 			{ .name = "part", .raw = strbuf__str(&part) },
 		};
 
-		res = fleet__ask(&side->fleet, questions[i].name, values,
-				 sizeof(values) / sizeof(*values), questions[i].take, side, err);
+		res = ask(side, questions[i].name, values, sizeof(values) / sizeof(*values),
+			  questions[i].take, err);
 	}
 	strbuf__free(&part);
 	return res ?: ask_delays(side, err);
@@ -235,8 +238,7 @@ static int read_side(struct side *side, struct err *err)
 static int measure_side(struct side *side, struct err *err)
 {
 	const struct fleet_value values[] = { FLEET_VALUES(side->filter) };
-	int res = fleet__ask(&side->fleet, "diff_side", values, sizeof(values) / sizeof(*values),
-			     take_side, side, err);
+	int res = ask(side, "diff_side", values, sizeof(values) / sizeof(*values), take_side, err);
 
 	if (!res && !side->host_parts)
 		res = err__set(
