@@ -203,7 +203,7 @@ static bool lives(void *ctx, uint32_t pid)
 	return pid == *(uint32_t *)ctx;
 }
 
-/* What comes later is new; what was told is not told again. */
+/* Counts that arrive after the fold are new. Those from before it are not reported again. */
 static void test_fold(void)
 {
 	struct hists *none = hists__new();
@@ -236,7 +236,7 @@ static void test_fold(void)
 	hists__free(none);
 }
 
-/* Of a process whose threads are in a look, or whose pid came back, nothing is folded. */
+/* The fold leaves a process with live threads alone, and one whose pid is in use again. */
 static void test_fold_alive(void)
 {
 	struct hists *live = hists__new(), *left_out = hists__new();

@@ -33,17 +33,21 @@ struct hists *hists__new(void)
 	return calloc(1, sizeof(struct hists));
 }
 
+static void drop(struct hists *hists, struct entry *entry)
+{
+	HASH_DEL(hists->entries, entry);
+	free(entry->hist.process);
+	free(entry);
+}
+
 void hists__free(struct hists *hists)
 {
 	struct entry *entry, *next;
 
 	if (!hists)
 		return;
-	HASH_ITER (hh, hists->entries, entry, next) {
-		HASH_DEL(hists->entries, entry);
-		free(entry->hist.process);
-		free(entry);
-	}
+	HASH_ITER (hh, hists->entries, entry, next)
+		drop(hists, entry);
 	free(hists);
 }
 
@@ -97,16 +101,21 @@ static int set_name(struct entry *entry, const char *name)
 	return 0;
 }
 
+static void sum(struct loop_hist *to, const struct loop_hist *from)
+{
+	to->dispatch_cnt += from->dispatch_cnt;
+	to->block_cnt += from->block_cnt;
+	durations__merge(&to->durations, &from->durations);
+	durations__merge(&to->starts, &from->starts);
+}
+
 static int add(struct hists *hists, const struct loop_hist *hist)
 {
 	struct entry *entry = entry_of(hists, hist->pid, hist->loop);
 
 	if (!entry)
 		return -ENOMEM;
-	entry->hist.dispatch_cnt += hist->dispatch_cnt;
-	entry->hist.block_cnt += hist->block_cnt;
-	durations__merge(&entry->hist.durations, &hist->durations);
-	durations__merge(&entry->hist.starts, &hist->starts);
+	sum(&entry->hist, hist);
 	return hist->process && entry->key.pid ? set_name(entry, hist->process) : 0;
 }
 
@@ -217,13 +226,6 @@ int hists__list(const struct hists *hists, struct loop_hist **ret, size_t *ret_c
 
 /* --- what is new */
 
-static void drop(struct hists *hists, struct entry *entry)
-{
-	HASH_DEL(hists->entries, entry);
-	free(entry->hist.process);
-	free(entry);
-}
-
 /* Adds from's counts to the entry of pid 0. 0 or -ENOMEM. */
 static int lump(struct hists *hists, const struct loop_hist *from)
 {
@@ -232,10 +234,7 @@ static int lump(struct hists *hists, const struct loop_hist *from)
 
 	if (!to)
 		return -ENOMEM;
-	to->hist.dispatch_cnt += from->dispatch_cnt;
-	to->hist.block_cnt += from->block_cnt;
-	durations__merge(&to->hist.durations, &from->durations);
-	durations__merge(&to->hist.starts, &from->starts);
+	sum(&to->hist, from);
 	return 0;
 }
 
@@ -290,7 +289,7 @@ int hists__take_new(struct hists *told, const struct hists *now, struct loop_his
 	return res;
 }
 
-/* Moves one that was told to pid 0 in all three. 0 or -ENOMEM. */
+/* Adds the counts of this entry to those of pid 0, in each table that has it. 0 or -ENOMEM. */
 static int fold(const struct hists_run *run, struct entry *told)
 {
 	struct entry *ended = find_entry(run->ended, told->key);
@@ -373,10 +372,7 @@ void loop_hists__join(struct loop_hist *list, size_t *cnt)
 			continue;
 		}
 		to->process_cnt++;
-		to->dispatch_cnt += list[i].dispatch_cnt;
-		to->block_cnt += list[i].block_cnt;
-		durations__merge(&to->durations, &list[i].durations);
-		durations__merge(&to->starts, &list[i].starts);
+		sum(to, &list[i]);
 		loop_hist__clear(&list[i]);
 	}
 	*cnt = (size_t)(to - list) + 1;

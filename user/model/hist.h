@@ -51,7 +51,7 @@ int hists__list(const struct hists *hists, struct loop_hist **ret, size_t *ret_c
 int hists__take_new(struct hists *told, const struct hists *now, struct loop_hist **ret,
 		    size_t *ret_cnt);
 
-/* What an endless run keeps. */
+/* The counts of a run that does not end. */
 struct hists_run {
 	struct hists *ended, *told;
 	struct hists *left_out; /* or NULL */
@@ -60,8 +60,8 @@ struct hists_run {
 
 /*
  * Adds what ended processes did to the entry of pid 0, in ended, told and left_out, so that memory
- * is bounded by the processes that live. For after hists__take_new; a process must have been gone
- * at two calls, between which all records of its threads came. 0 or -ENOMEM.
+ * is bounded by the processes that live. Call it behind hists__take_new. It folds a process that
+ * has ended by two calls in a row: all records of its threads come in between. 0 or -ENOMEM.
  */
 int hists__fold(const struct hists_run *run, bool (*lives)(void *ctx, uint32_t pid), void *ctx);
 

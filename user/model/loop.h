@@ -51,7 +51,7 @@ void dispatch__free(struct dispatch *dispatch);
 /* A process ended; its counts get this name. 0 or -ENOMEM. */
 int loops__name_ended(struct loops *loops, uint32_t pid, const char *name);
 
-/* Counts of ended threads; borrowed. */
+/* Counts of ended threads; borrowed. An agent folds them (hists__fold). */
 struct hists *loops__ended(const struct loops *loops);
 
 /* --- The judge: turns a dispatch into a block if it exceeds the threshold. */

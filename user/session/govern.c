@@ -31,7 +31,7 @@ static uint64_t dispatches(const struct session *s)
 
 static void take(struct session *s);
 
-/* What is watched again costs this much. Too much: it ends at once, and not after some periods. */
+/* If what is watched again costs too much, the agent is blind again at once. */
 static void try_sight(struct session *s, uint64_t probed_ns)
 {
 	struct govern *g = &s->govern;
