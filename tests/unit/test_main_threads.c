@@ -16,6 +16,7 @@
 #define OTHER_NAME "jank-mains-none"
 #define AGE_US	   1100000
 #define PIDS	   ((size_t)MAINS_MAX + 2)
+#define LOOKS_MAX  16 /* by then an ended process is noticed, even if none was made since */
 
 static struct {
 	uint32_t last;
@@ -52,6 +53,12 @@ static void end(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
+static void look_often(struct mains *mains)
+{
+	for (int i = 0; i < LOOKS_MAX; i++)
+		mains__look(mains, false, LOOK_NS);
+}
+
 static struct mains *begin(struct filter *filter)
 {
 	const struct mains_opts opts = { .filter = filter, .admit = admit, .drop = drop };
@@ -86,12 +93,30 @@ static void test_life(void)
 	mains__look(mains, false, LOOK_NS);
 	ok(calls.admitted == 3 && calls.last == (uint32_t)old, "a new program is admitted again");
 	end(young);
-	mains__look(mains, false, LOOK_NS);
+	look_often(mains);
 	ok(calls.dropped == 1 && calls.last == (uint32_t)young, "an ended one is dropped");
 	end(old);
 	end(other);
-	mains__look(mains, false, LOOK_NS);
+	look_often(mains);
 	is_uint(calls.dropped, 2, "one that was not admitted is not");
+	mains__free(mains);
+	filter__close(&filter);
+}
+
+/* A look of 1 ns reads a process, then the next one: all are found. */
+static void test_parts(void)
+{
+	struct filter filter;
+	struct mains *mains;
+	pid_t pid = child__start(rename_to, NAME);
+	unsigned cnt = 1;
+
+	mains = begin(&filter);
+	while (mains__look(mains, true, 1) > 0)
+		cnt++;
+	ok(cnt > 2 && calls.admitted == 1 && calls.last == (uint32_t)pid,
+	   "a look in %u parts finds all", cnt);
+	end(pid);
 	mains__free(mains);
 	filter__close(&filter);
 }
@@ -129,5 +154,6 @@ int main(void)
 {
 	test_life();
 	test_many();
+	test_parts();
 	return tap__done();
 }

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,15 +50,27 @@ int cgroup__parse_mounts(const char *text, struct strbuf *ret)
 	return -ENOTSUP;
 }
 
-static int find_mount(struct strbuf *ret)
+static struct {
+	pthread_once_t once;
+	struct strbuf path; /* kept until the end of the process */
+	int res;
+} unified = { .once = PTHREAD_ONCE_INIT };
+
+static void find_mount(void)
 {
 	struct strbuf mounts = STRBUF_INIT;
-	int res = file__read("/proc/self/mounts", MOUNTS_MAX, &mounts);
 
-	if (!res)
-		res = cgroup__parse_mounts(strbuf__str(&mounts), ret);
+	unified.res = file__read("/proc/self/mounts", MOUNTS_MAX, &mounts);
+	if (!unified.res)
+		unified.res = cgroup__parse_mounts(strbuf__str(&mounts), &unified.path);
 	strbuf__free(&mounts);
-	return res;
+}
+
+/* Where version 2 is mounted, as of the first call; NULL with -errno in unified.res. */
+static const char *mount_point(void)
+{
+	pthread_once(&unified.once, find_mount);
+	return unified.res ? NULL : strbuf__str(&unified.path);
 }
 
 static bool is_v2(int fd)
@@ -203,7 +216,8 @@ static char *v2_path(struct strbuf *text, pid_t pid)
 
 bool cgroup__holds(int fd, pid_t pid)
 {
-	struct strbuf mount = STRBUF_INIT, text = STRBUF_INIT;
+	struct strbuf text = STRBUF_INIT;
+	const char *point = mount_point();
 	char link[64], dir[PATH_MAX];
 	const char *in, *rest;
 	bool holds = false;
@@ -212,27 +226,23 @@ bool cgroup__holds(int fd, pid_t pid)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	len = readlink(link, dir, sizeof(dir) - 1);
 	in = v2_path(&text, pid);
-	if (len > 0 && in && !find_mount(&mount)) {
+	if (len > 0 && in && point) {
 		dir[len] = '\0';
-		rest = below(dir, strbuf__str(&mount));
+		rest = below(dir, point);
 		holds = rest && below(in, rest);
 	}
-	strbuf__free(&mount);
 	strbuf__free(&text);
 	return holds;
 }
 
 int cgroup__open(const char *path, int *ret, int max)
 {
-	struct strbuf mount = STRBUF_INIT;
-	int res;
+	const char *point;
 
 	if (!*path)
 		return -EINVAL;
-	res = find_mount(&mount);
-	if (!res)
-		res = is_unit(path) ? open_unit(strbuf__str(&mount), path, ret, max)
-				    : open_below(strbuf__str(&mount), path, ret);
-	strbuf__free(&mount);
-	return res;
+	point = mount_point();
+	if (!point)
+		return unified.res;
+	return is_unit(path) ? open_unit(point, path, ret, max) : open_below(point, path, ret);
 }

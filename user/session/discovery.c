@@ -87,8 +87,10 @@ void session__on_process(struct session *s, const struct event *event)
 
 /* --- main threads of -a, at any wait */
 
-#define MAINS_LOOK_NS (5 * NS_PER_MS) /* of the intake thread's time */
-#define ASKED_MAX     32	      /* per second: each costs 1 ms */
+/* Of the intake thread's time: for a part of a look, and for one at the start. */
+#define MAINS_LOOK_NS  (5 * NS_PER_MS)
+#define MAINS_START_NS (25 * NS_PER_MS)
+#define ASKED_MAX      32 /* per second: each costs 1 ms */
 
 static bool admit_main(void *ctx, uint32_t pid)
 {
@@ -125,10 +127,14 @@ void session__open_mains(struct session *s)
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
 }
 
-void session__look_for_mains(struct session *s, bool first)
+bool session__look_for_mains(struct session *s, bool first)
 {
-	if (s->discovery.mains && mains__look(s->discovery.mains, first, MAINS_LOOK_NS))
+	uint64_t max_ns = first ? MAINS_START_NS : MAINS_LOOK_NS;
+	int res = s->discovery.mains ? mains__look(s->discovery.mains, first, max_ns) : 0;
+
+	if (res < 0)
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
+	return res > 0;
 }
 
 bool session__on_asking(struct session *s, const struct jank_rec_wait *rec)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Table of main threads by pid. One look lists /proc; a process is read once, when it is new. */
+/*
+ * Table of main threads by pid. A look lists /proc, unless no process was made since the last one.
+ * A process is read once, when it is new.
+ */
 #include "session/session_parts.h"
 
 #include <ctype.h>
@@ -10,11 +13,15 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "files/proc.h"
 #include "procfs/procinfo.h"
 
 #define AGE_NS NS_PER_SEC /* a process that ends sooner is not worth its cost */
-#define AGAIN_LOOKS                                                                                \
-	16 /* a refused process is checked again after so many looks: its name may have changed */
+/*
+ * After so many looks, /proc is listed in any case, and a refused process is checked again: its
+ * name may have changed.
+ */
+#define AGAIN_LOOKS 16
 
 enum standing { WATCHED, BEYOND, OTHER };
 
@@ -29,7 +36,10 @@ struct mains {
 	struct mains_opts opts;
 	struct main_thread *threads;
 	unsigned watched_cnt, look;
-	bool first;
+	DIR *proc;	     /* NULL: no look is under way */
+	uint32_t newest_pid; /* of the machine, before the last look */
+	bool first;	     /* no look with `first` has come to the end yet */
+	bool pending;	     /* the next look has something to do even if no process is new */
 };
 
 struct mains *mains__new(const struct mains_opts *opts)
@@ -62,6 +72,8 @@ void mains__free(struct mains *mains)
 		return;
 	while (mains->threads)
 		drop(mains, mains->threads);
+	if (mains->proc)
+		closedir(mains->proc);
 	free(mains);
 }
 
@@ -82,6 +94,12 @@ static enum standing standing_of(const struct mains *mains, const struct proc_in
 	return mains->watched_cnt < MAINS_MAX ? WATCHED : BEYOND;
 }
 
+static int postpone(struct mains *mains)
+{
+	mains->pending = true;
+	return 0;
+}
+
 static int on_process(struct mains *mains, uint32_t pid)
 {
 	struct main_thread *thread;
@@ -89,11 +107,13 @@ static int on_process(struct mains *mains, uint32_t pid)
 	enum standing standing;
 	char state;
 
-	if (procinfo__read_stat(pid, &info, &state) || state == 'Z' || !is_due(mains, &info))
+	if (procinfo__read_stat(pid, &info, &state) || state == 'Z')
 		return 0;
+	if (!is_due(mains, &info))
+		return postpone(mains);
 	standing = standing_of(mains, &info);
 	if (standing == WATCHED && !mains->opts.admit(mains->opts.ctx, pid))
-		return 0;
+		return postpone(mains);
 	thread = calloc(1, sizeof(*thread));
 	if (!thread)
 		return -ENOMEM;
@@ -131,31 +151,60 @@ static void sweep(struct mains *mains)
 				     ? mains->watched_cnt < MAINS_MAX
 				     : thread->standing == OTHER && mains->look % AGAIN_LOOKS == 0;
 
+		mains->pending |= again || thread->standing == BEYOND;
 		if (again || (gone && (thread->standing != WATCHED ||
 				       mains->opts.drop(mains->opts.ctx, thread->pid))))
 			drop(mains, thread);
+		else
+			mains->pending |= gone;
 	}
+}
+
+/*
+ * Begins to read /proc, unless the look would find nothing. An ended process is found late then, as
+ * its pid is not reused.
+ */
+static void begin_look(struct mains *mains)
+{
+	uint32_t newest_pid = proc__newest_pid();
+	bool same = newest_pid && newest_pid == mains->newest_pid;
+
+	mains->newest_pid = newest_pid;
+	mains->look++;
+	if (same && !mains->first && !mains->pending && mains->look % AGAIN_LOOKS)
+		return;
+	mains->proc = opendir("/proc");
+	mains->pending = !mains->proc;
+}
+
+static void end_look(struct mains *mains, int res)
+{
+	closedir(mains->proc);
+	mains->proc = NULL;
+	mains->pending |= res;
+	if (res)
+		return;
+	mains->first = false;
+	sweep(mains);
 }
 
 int mains__look(struct mains *mains, bool first, uint64_t max_ns)
 {
 	uint64_t until_ns = clock__mono_ns() + max_ns;
-	DIR *proc = opendir("/proc");
 	struct dirent *entry;
-	bool whole = proc;
 	int res = 0;
 
-	mains->first = first;
-	mains->look++;
-	while (proc && whole && !res && (entry = readdir(proc))) {
+	mains->first |= first;
+	if (!mains->proc)
+		begin_look(mains);
+	while (mains->proc && !res && (entry = readdir(mains->proc))) {
 		if (isdigit((unsigned char)entry->d_name[0]))
 			res = update(mains, strtoul(entry->d_name, NULL, 10));
-		whole = clock__mono_ns() < until_ns;
+		if (!res && clock__mono_ns() >= until_ns)
+			return 1;
 	}
-	if (proc)
-		closedir(proc);
-	if (whole && !res)
-		sweep(mains);
+	if (mains->proc)
+		end_look(mains, res);
 	return res;
 }
 
@@ -165,6 +214,7 @@ void mains__renew(struct mains *mains, uint32_t pid)
 
 	if (thread)
 		drop(mains, thread);
+	mains->pending = true;
 }
 
 bool mains__is_beyond(const struct mains *mains, uint32_t pid)

@@ -518,6 +518,7 @@ int session__run(const struct options *opts, struct err *err)
 		.notify = { .sock = -1 },
 		.control = { .sock = -1 },
 		.govern = { .stats_fd = -1 },
+		.discovery = { .more_fd = -1 },
 	};
 	int res = open_session(&s, err) ?: attach(&s, err);
 	bool opened = !limits__explain(res, err);

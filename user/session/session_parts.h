@@ -184,8 +184,9 @@ struct mains *mains__new(const struct mains_opts *opts); /* NULL: out of memory 
 void mains__free(struct mains *mains);			 /* accepts NULL */
 
 /*
- * Reads the list of processes, for at most max_ns. first: accept existing processes of any age.
- * Returns 0, or -ENOMEM if some are not watched.
+ * Reads the list of processes if there may be a new one, for at most max_ns. first: accept existing
+ * processes of any age, until the list is read. Returns 1 if there is more of it, which the next
+ * call reads; else 0, or -ENOMEM if some are not watched.
  */
 int mains__look(struct mains *mains, bool first, uint64_t max_ns);
 
@@ -199,6 +200,7 @@ bool mains__is_beyond(const struct mains *mains, uint32_t pid);
 
 struct discovery {
 	struct mains *mains; /* NULL: without -a, or the kernel has no task iterator */
+	int more_fd;	     /* timer of another look for mains; -1: none */
 	uint64_t period_ns;  /* start of the current period of asked_cnt */
 	unsigned asked_cnt;  /* processes that were added because a thread asked */
 };
@@ -207,7 +209,8 @@ void session__follow(struct session *s); /* existing children */
 void session__on_process(struct session *s, const struct event *event);
 void session__on_children(struct session *s); /* children without a known loop */
 void session__open_mains(struct session *s);
-void session__look_for_mains(struct session *s, bool first); /* -a: main threads to watch */
+/* -a: main threads to watch. True: there are more. */
+bool session__look_for_mains(struct session *s, bool first);
 /* True if the asking process is known. With -a it becomes traced here, at a limited rate. */
 bool session__on_asking(struct session *s, const struct jank_rec_wait *rec);
 void session__sweep(struct session *s); /* periodic: finds ended processes without an exit event */

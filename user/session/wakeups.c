@@ -13,11 +13,11 @@
 
 #define LOOK_MAX_NS	   NS_PER_SEC
 #define LOOK_MIN_NS	   (20 * NS_PER_MS)
-#define LOOKS_PER_HANG	   8 /* a hang is reported at most --hang / 8 late */
+#define LOOKS_PER_HANG	   5 /* a hang is reported at most --hang / 5 late */
 #define STATUS_NS	   NS_PER_SEC
 #define UNWATCHED_NS	   NS_PER_SEC	      /* first report of what is not watched */
 #define UNWATCHED_AGAIN_NS (300 * NS_PER_SEC) /* an agent's next one */
-#define UNWATCHED_PAUSE_NS (30 * NS_PER_MS)   /* between slices of that look */
+#define PAUSE_NS	   (30 * NS_PER_MS)   /* between slices of that look, or of one for mains */
 #define EARLY_LOOK_NS	   (50 * NS_PER_MS)   /* by then the sink thread knows most processes */
 #define MACHINE_NS	   (100 * NS_PER_MS)
 #define MACHINE_ALWAYS_NS  (250 * NS_PER_MS) /* of an agent, which is to cost nearly nothing */
@@ -76,14 +76,33 @@ static void on_unwatched(void *ctx, uint64_t arg)
 	event_loop__remove(s->event_loop, s->unwatched_look.timer_fd);
 	if (s->opts->command == CMD_AGENT)
 		s->unwatched_look.timer_fd = event_loop__timer(s->event_loop, UNWATCHED_AGAIN_NS,
-							       UNWATCHED_PAUSE_NS, on_unwatched, s);
+							       PAUSE_NS, on_unwatched, s);
+}
+
+static void on_more_mains(void *ctx, uint64_t arg);
+
+static void look_for_mains(struct session *s, bool first)
+{
+	if (session__look_for_mains(s, first) && s->discovery.more_fd < 0)
+		s->discovery.more_fd =
+			event_loop__timer(s->event_loop, PAUSE_NS, 0, on_more_mains, s);
+}
+
+static void on_more_mains(void *ctx, uint64_t arg)
+{
+	struct session *s = ctx;
+
+	(void)arg;
+	event_loop__remove(s->event_loop, s->discovery.more_fd);
+	s->discovery.more_fd = -1;
+	look_for_mains(s, false);
 }
 
 /* The task iterator finds main threads that wait outside of epoll and poll (iter.bpf.c). */
 static void on_early_look(void *ctx, uint64_t arg)
 {
 	(void)arg;
-	session__look_for_mains(ctx, true);
+	look_for_mains(ctx, true);
 	session__on_children(ctx);
 	session__look(ctx, NULL);
 }
@@ -149,7 +168,7 @@ static void on_command(void *ctx, uint64_t arg)
 static void on_mains(void *ctx, uint64_t arg)
 {
 	(void)arg;
-	session__look_for_mains(ctx, false);
+	look_for_mains(ctx, false);
 }
 
 static void on_cost(void *ctx, uint64_t arg)
@@ -198,7 +217,7 @@ int session__add_events(struct session *s, struct err *err)
 	     (res = event_loop__timer(s->event_loop, NS_PER_SEC, NS_PER_SEC, on_mains, s)) < 0) ||
 	    (options__traces(s->opts) &&
 	     (res = s->unwatched_look.timer_fd = event_loop__timer(
-		      s->event_loop, UNWATCHED_NS, UNWATCHED_PAUSE_NS, on_unwatched, s)) < 0) ||
+		      s->event_loop, UNWATCHED_NS, PAUSE_NS, on_unwatched, s)) < 0) ||
 	    (s->opts->interval_ns &&
 	     (res = session__time_intervals(s, s->opts->interval_ns)) < 0) ||
 	    (deliver__control_fd(s->deliver) >= 0 &&
