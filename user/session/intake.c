@@ -24,6 +24,9 @@
 #define MACHINE_TIMER_SHARE  500  /* for the timer */
 #define MACHINE_ALWAYS_SHARE 2000 /* the same, of an agent */
 #define MACHINE_BLOCK_SHARE  100  /* for blocks */
+/* After so long without a block, an agent's timer reads only so often. */
+#define MACHINE_QUIET_NS (10 * NS_PER_SEC)
+#define MACHINE_REST_NS	 (900 * NS_PER_MS) /* less than four of its ticks, which may jitter */
 
 void session__flush_raw(struct session *s)
 {
@@ -56,17 +59,22 @@ void machine_readings__read(struct machine_readings *readings, uint64_t now_ns)
 
 void machine_readings__due(struct machine_readings *readings)
 {
-	uint64_t now_ns = clock__mono_ns();
+	uint64_t now_ns = clock__mono_ns(), wait_ns;
 	unsigned share = readings->always_on ? MACHINE_ALWAYS_SHARE : MACHINE_TIMER_SHARE;
 
-	if (now_ns - readings->read_ns >= readings->cost_ns * share)
+	wait_ns = readings->cost_ns * share;
+	if (readings->always_on && now_ns - readings->block_ns > MACHINE_QUIET_NS &&
+	    wait_ns < MACHINE_REST_NS)
+		wait_ns = MACHINE_REST_NS;
+	if (now_ns - readings->read_ns >= wait_ns)
 		machine_readings__read(readings, now_ns);
 }
 
 static void set_load(struct machine_readings *readings, const struct jank_rec_block *rec,
 		     struct machine_load *ret, struct host_info *host)
 {
-	machine_readings__read(readings, clock__mono_ns());
+	readings->block_ns = clock__mono_ns();
+	machine_readings__read(readings, readings->block_ns);
 	machine__load(readings->machine, rec->hdr.tgid, rec->start_ns - dispatch__start_delay(rec),
 		      rec->start_ns + rec->duration_ns, ret);
 	machine__memory(&host->mem_total_kb, &host->mem_free_kb, &host->mem_available_kb);

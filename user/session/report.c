@@ -46,6 +46,7 @@ void session__look(struct session *s, struct strbuf *records)
 	}
 	hists__free(s->report.live);
 	s->report.live = fresh;
+	s->report.look_ns = clock__mono_ns();
 	s->report.loop_cnt = 0;
 	intervals__begin_look(&s->intervals);
 	loader__each_thread(s->loader, add_live, &look);

@@ -292,6 +292,7 @@ void mapping_events__close(struct mapping_events *events);
 struct machine_readings {
 	struct machine *machine;
 	uint64_t read_ns, cost_ns; /* time of the last reading; CPU time that it cost us */
+	uint64_t block_ns;	   /* time of the last block */
 	bool always_on;		   /* the run has no end: the timer reads less often */
 };
 
@@ -355,6 +356,7 @@ struct report {
 	struct hists *live; /* as of the last look at the threads */
 	uint64_t block_cnt, hang_cnt;
 	uint64_t start_ns, status_ns;  /* of the run; of the last status line */
+	uint64_t look_ns;	       /* time of the last look */
 	size_t loop_cnt;	       /* at the last look */
 	bool told_reach;	       /* how far back the buffers of --record reach */
 	uint64_t start_cpu_ns;	       /* our CPU time before it */

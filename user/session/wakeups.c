@@ -125,13 +125,25 @@ static void check_history(struct session *s)
 	strbuf__free(&time);
 }
 
+/* Interval between looks at the threads: short enough for hangs and for the status line. */
+static uint64_t look_period(const struct options *opts)
+{
+	uint64_t ns = opts->hang_ns / LOOKS_PER_HANG;
+
+	if (!ns || ns > LOOK_MAX_NS)
+		ns = LOOK_MAX_NS;
+	return ns < LOOK_MIN_NS ? LOOK_MIN_NS : ns;
+}
+
 static void on_look(void *ctx, uint64_t arg)
 {
 	struct session *s = ctx;
 
 	(void)arg;
 	session__on_children(s);
-	session__look(s, NULL);
+	/* The governor or an interval may just have looked. */
+	if (clock__mono_ns() - s->report.look_ns >= look_period(s->opts) / 2)
+		session__look(s, NULL);
 	session__pace_marks(s);
 	mapping_events__until(&s->mappings, clock__mono_ns());
 	session__scan_due(s);
@@ -184,16 +196,6 @@ static void on_machine(void *ctx, uint64_t arg)
 	(void)arg;
 	machine_readings__due(&s->machine);
 	sink_thread__pace(s->sink_thread);
-}
-
-/* Interval between looks at the threads: short enough for hangs and for the status line. */
-static uint64_t look_period(const struct options *opts)
-{
-	uint64_t ns = opts->hang_ns / LOOKS_PER_HANG;
-
-	if (!ns || ns > LOOK_MAX_NS)
-		ns = LOOK_MAX_NS;
-	return ns < LOOK_MIN_NS ? LOOK_MIN_NS : ns;
 }
 
 int session__add_events(struct session *s, struct err *err)
