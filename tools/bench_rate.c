@@ -8,6 +8,7 @@
  * A timer gives each millisecond its dispatches; in between the loop finds an eventfd ready. With
  * less than 1,000 a second each is one of the timer.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,8 +35,11 @@ static void run(int loop, int timer, int more, uint64_t rate)
 	struct epoll_event event;
 	const uint64_t one = 1;
 	uint64_t ticks, due = 0, got;
+	int cnt;
 
-	while (epoll_wait(loop, &event, 1, -1) == 1) {
+	while ((cnt = epoll_wait(loop, &event, 1, -1)) == 1 || (cnt < 0 && errno == EINTR)) {
+		if (cnt < 0)
+			continue; /* it was stopped or frozen */
 		if (event.data.fd == timer && read(timer, &ticks, sizeof(ticks)) == sizeof(ticks)) {
 			due += rate * (ticks < BEHIND_MAX ? ticks : BEHIND_MAX);
 			if (due >= 2 * TICKS_A_S && write(more, &one, sizeof(one)) < 0)

@@ -4,7 +4,9 @@
  *
  * Time in the probes: the kernel's statistics are on for 100 ms of each 4 s, since they cost some
  * 50 ns a run and the kernel patches its code for them. In between, the share of the last such time
- * is scaled by the number of dispatches.
+ * is scaled by the number of dispatches. Near the budget, where a step depends on it, they are on
+ * for 400 ms, and averaged: a hypervisor that takes the CPU for a millisecond adds 1 % of a core to
+ * 100 ms.
  */
 #include <bpf/bpf.h>
 #include <stdlib.h>
@@ -16,8 +18,11 @@
 
 #define PERIOD_NS	NS_PER_SEC
 #define PROBE_NS	(100 * NS_PER_MS)
+#define PROBE_LONG_NS	(400 * NS_PER_MS)
 #define PROBE_EVERY	4   /* periods */
 #define PROBE_RATIO_MAX 16  /* between two measurements the load changes no more */
+#define SHARES_MAX	3   /* so many measurements are averaged */
+#define SHARE_JUMP	1.5 /* one that differs so much is of another load */
 #define DISPATCH_NS	150 /* without statistics: time in the probes for a dispatch */
 
 /* --- cost */
@@ -44,6 +49,26 @@ static void try_sight(struct session *s, uint64_t probed_ns)
 	take(s);
 }
 
+/* Of this load to that of the last measurement. */
+static double load_ratio(const struct govern *g)
+{
+	double ratio = g->probe_rate > 0 ? g->rate / g->probe_rate : 1;
+
+	return ratio < PROBE_RATIO_MAX ? ratio : PROBE_RATIO_MAX;
+}
+
+static void add_share(struct govern *g, double share)
+{
+	double before = g->bpf_share * load_ratio(g);
+
+	if (before > share * SHARE_JUMP || share > before * SHARE_JUMP)
+		g->share_cnt = 0;
+	if (g->share_cnt < SHARES_MAX)
+		g->share_cnt++;
+	g->bpf_share = before + (share - before) / g->share_cnt;
+	g->probe_rate = g->rate;
+}
+
 static void end_probe(void *ctx, uint64_t arg)
 {
 	struct session *s = ctx;
@@ -55,14 +80,20 @@ static void end_probe(void *ctx, uint64_t arg)
 	if (g->stats_fd < 0)
 		return;
 	if (loader__cost(s->loader, &ns, &runs) && now > g->probe_start_ns) {
-		g->bpf_share = (double)(ns - g->probe_ns) / (double)(now - g->probe_start_ns);
-		g->probe_rate = g->rate;
+		add_share(g, (double)(ns - g->probe_ns) / (double)(now - g->probe_start_ns));
 		s->cost_meter.windows_ns += now - g->probe_start_ns;
 	}
 	close(g->stats_fd);
 	g->stats_fd = -1;
 	if (g->tries)
 		try_sight(s, ns - g->probe_ns);
+}
+
+static uint64_t probe_time(const struct govern *g)
+{
+	bool near = g->last_ns * 4 > g->gov.budget_ns * 3 && g->last_ns < g->gov.budget_ns * 2;
+
+	return near && !g->tries ? PROBE_LONG_NS : PROBE_NS;
 }
 
 static void begin_probe(struct session *s)
@@ -76,7 +107,7 @@ static void begin_probe(struct session *s)
 	g->probe_start_ns = clock__mono_ns();
 	if (g->stats_fd < 0)
 		return;
-	g->probe_fd = event_loop__timer(s->event_loop, PROBE_NS, 0, end_probe, s);
+	g->probe_fd = event_loop__timer(s->event_loop, probe_time(g), 0, end_probe, s);
 	loader__cost(s->loader, &g->probe_ns, &runs); /* 0 until statistics were on */
 	if (g->probe_fd < 0) {
 		close(g->stats_fd);
@@ -87,17 +118,11 @@ static void begin_probe(struct session *s)
 static uint64_t probes_ns(const struct session *s, uint64_t elapsed_ns)
 {
 	const struct govern *g = &s->govern;
-	double ratio = 1;
-
 	if (g->gov.blind)
 		return 0;
 	if (!features__has(&s->features, FEATURE_BPF_STATS))
 		return (uint64_t)(g->rate * DISPATCH_NS * (double)elapsed_ns / NS_PER_SEC);
-	if (g->probe_rate > 0)
-		ratio = g->rate / g->probe_rate;
-	if (ratio > PROBE_RATIO_MAX)
-		ratio = PROBE_RATIO_MAX;
-	return (uint64_t)(g->bpf_share * ratio * (double)elapsed_ns);
+	return (uint64_t)(g->bpf_share * load_ratio(g) * (double)elapsed_ns);
 }
 
 /* --- steps */
@@ -172,6 +197,7 @@ static void take(struct session *s)
 	bool whole = gov->level + 1 >= GOVERNOR_PROCESSES;
 	struct process_entry *process = whole ? busiest(s) : NULL;
 
+	s->govern.share_cnt = 0;
 	governor__took(gov, whole && !process);
 	if (process) {
 		process->over_budget = gov->level;
@@ -194,6 +220,7 @@ static void give(struct session *s)
 	unsigned level = gov->level;
 	uint64_t cost_ns = governor__cost(gov);
 
+	s->govern.share_cnt = 0;
 	governor__gave(gov);
 	if (was_blind) {
 		s->govern.blind_ns += clock__mono_ns() - s->govern.blind_since_ns;

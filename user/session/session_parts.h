@@ -448,7 +448,8 @@ struct govern {
 	int stats_fd, probe_fd; /* -1: the kernel's statistics are off; the timer that ends them */
 	bool runs;		/* there is a timer */
 	uint64_t probe_start_ns, probe_ns;
-	double bpf_share, probe_rate; /* time in the probes, as last measured */
+	double bpf_share, probe_rate; /* time in the probes, as measured; the rate then */
+	unsigned share_cnt;	      /* measurements in bpf_share */
 	uint64_t blind_since_ns;
 	bool tries;		/* it was blind: the next measurement decides whether it is again */
 	uint64_t blind_cost_ns; /* then, in ns of CPU time a second */
