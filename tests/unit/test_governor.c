@@ -48,7 +48,6 @@ static void test_take(void)
 	is_uint(run(&gov, 12 * NS_PER_MS, 100, GOVERNOR_TAKE), 3, "over it: not at once");
 	is_uint(run(&gov, 12 * NS_PER_MS, 100, GOVERNOR_TAKE), 3, "the next after it has settled");
 	is_uint(run(&gov, 90 * NS_PER_MS, 100, GOVERNOR_TAKE), 2, "far over: without waiting");
-	is_uint(run(&gov, 10.5 * NS_PER_MS, 100, GOVERNOR_TAKE), 6, "just over: it may be noise");
 	gov = fresh();
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
 		run(&gov, 90 * NS_PER_MS, 100, GOVERNOR_TAKE);

@@ -8,8 +8,6 @@
 #define SETTLE	     1 /* period until a step shows in the cost */
 #define SEEN_MIN     3 /* periods before the first step: a start costs more than the run */
 #define SEEN_NEXT    2 /* periods before each step after it */
-#define NEAR_PCT     110
-#define SEEN_NEAR    5 /* periods when it is over the budget by no more than that */
 #define ROOM_PCT     60
 #define FAR_OVER     2 /* times the budget: do not wait for the effect of the last step */
 #define EARLY_NS     (60 * NS_PER_SEC) /* over again so soon: it was given back too early */
@@ -53,17 +51,10 @@ static bool may_give(struct governor *gov, uint64_t mean_ns, uint64_t elapsed_ns
 	return (gov->level || gov->blind) && gov->room_ns >= gov->patience_ns;
 }
 
-/* How many periods since the last step the mean must cover before the next one. */
-static unsigned periods_needed(const struct governor *gov, uint64_t mean_ns)
-{
-	if (mean_ns * 100 <= gov->budget_ns * NEAR_PCT)
-		return SEEN_NEAR;
-	return gov->level ? SEEN_NEXT : SEEN_MIN;
-}
-
 enum governor_step governor__judge(struct governor *gov, uint64_t elapsed_ns, uint64_t cost_ns)
 {
 	bool far = cost_ns >= gov->budget_ns * FAR_OVER;
+	unsigned seen = gov->level ? SEEN_NEXT : SEEN_MIN;
 	uint64_t mean_ns;
 
 	if (!gov->budget_ns)
@@ -74,7 +65,7 @@ enum governor_step governor__judge(struct governor *gov, uint64_t elapsed_ns, ui
 	}
 	add_cost(gov, elapsed_ns, cost_ns);
 	mean_ns = governor__cost(gov);
-	if (mean_ns > gov->budget_ns && gov->cost_cnt >= periods_needed(gov, mean_ns))
+	if (mean_ns > gov->budget_ns && gov->cost_cnt >= seen)
 		return gov->blind ? GOVERNOR_STAY : GOVERNOR_TAKE;
 	return may_give(gov, mean_ns, elapsed_ns) ? GOVERNOR_GIVE : GOVERNOR_STAY;
 }

@@ -2,11 +2,11 @@
 /*
  * Budget of an agent: measures what it costs each second, and does the governor's steps.
  *
- * Time in the probes: the kernel's statistics are on for 100 ms of each 4 s, since they cost some
- * 50 ns a run and the kernel patches its code for them. In between, the share of the last such time
- * is scaled by the number of dispatches. Near the budget, where a step depends on it, they are on
- * for 400 ms, and averaged: a hypervisor that takes the CPU for a millisecond adds 1 % of a core to
- * 100 ms.
+ * Time in the probes: the kernel's statistics are on for 100 ms of each 4 s (16 s while all costs
+ * less than a quarter of the budget), since they cost some 50 ns a run and the kernel patches its
+ * code for them. In between, the share of the last such time is scaled by the number of dispatches.
+ * Near the budget, where a step depends on it, they are on for 400 ms, and averaged: a hypervisor
+ * that takes the CPU for a millisecond adds 1 % of a core to 100 ms.
  */
 #include <bpf/bpf.h>
 #include <stdlib.h>
@@ -20,6 +20,7 @@
 #define PROBE_NS	(100 * NS_PER_MS)
 #define PROBE_LONG_NS	(400 * NS_PER_MS)
 #define PROBE_EVERY	4   /* periods */
+#define PROBE_SELDOM	16  /* the same, while it costs less than a quarter of the budget */
 #define PROBE_RATIO_MAX 16  /* between two measurements the load changes no more */
 #define SHARES_MAX	3   /* so many measurements are averaged */
 #define SHARE_JUMP	1.5 /* one that differs so much is of another load */
@@ -270,6 +271,7 @@ static void on_period(void *ctx, uint64_t arg)
 	uint64_t now = clock__mono_ns(), elapsed_ns = now - g->period_ns;
 	uint64_t cpu_ns, cnt, bpf_ns;
 	enum governor_step step;
+	unsigned every;
 
 	(void)arg;
 	if (!g->gov.blind)
@@ -291,7 +293,8 @@ static void on_period(void *ctx, uint64_t arg)
 		take(s);
 	else if (step == GOVERNOR_GIVE)
 		give(s);
-	if (!(g->period_cnt++ % PROBE_EVERY) && !g->gov.blind)
+	every = g->last_ns * 4 < g->gov.budget_ns && g->share_cnt ? PROBE_SELDOM : PROBE_EVERY;
+	if (!(g->period_cnt++ % every) && !g->gov.blind)
 		begin_probe(s);
 }
 
