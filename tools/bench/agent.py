@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What an agent takes on a busy machine: each step, the CPU in user space, in percent of a core, memory (resident and
-proportional) and descriptors of all its processes; then how they grew. Each second one more process comes, for 3 s.
+"""What an agent takes: idle, then on a busy machine each step the CPU in user space, in percent of a core, memory (resident
+and proportional) and descriptors of all its processes; then how they grew. Each second one more process comes, for 3 s.
 
 agent.py [SECONDS [PROCESSES [RATE]]]   such as agent.py 7200 500 50000, where RATE is that of all processes"""
 import os
@@ -22,11 +22,23 @@ SLOW = ("--scenario", "sleep,busy,mutex,pipe", "--length", "40ms-120ms", "--gap"
 SHORT = ("--scenario", "sleep:1ms", "--gap", "100ms", "--quiet", "--duration", "3s")
 STEPS = 20
 START_S = 30  # until it has found all processes
+IDLE_S = 60
 
 
 def sample(agent):
     return {"at": time.monotonic(), "cpu_s": bad.cpu_s(agent.pid), "rss_kb": bad.rss_kb(agent.pid),
             "pss_kb": bad.pss_kb(agent.pid), "fds": len(bad.all_fds_of(agent.pid))}
+
+
+def user_pct(before, after):
+    return 100 * (after["cpu_s"] - before["cpu_s"]) / (after["at"] - before["at"])
+
+
+def idle_pct(agent):
+    time.sleep(START_S)
+    before = sample(agent)
+    time.sleep(IDLE_S)
+    return user_pct(before, sample(agent))
 
 
 def come_and_go(group, end):
@@ -43,6 +55,8 @@ def main():
     processes = int(sys.argv[2]) if len(sys.argv) > 2 else 500
     rate = int(sys.argv[3]) if len(sys.argv) > 3 else 50000
     group = Group(f"jankbpf-bench-agent-{os.getpid()}")
+    agent = Agent("crowd", group, {"store": {"interval": "10s"}})
+    print(f"idle: {idle_pct(agent):.2f} % in user space, over {IDLE_S} s", flush=True)
     load = group.start(LOAD, str(rate), str(processes), stdout=subprocess.PIPE, text=True)
     slow = group.start(bad.SIMJANK, *SLOW, stdout=subprocess.DEVNULL)
     bad.STARTED.extend((load, slow))
@@ -50,7 +64,6 @@ def main():
     ended = threading.Event()
     comers = threading.Thread(target=come_and_go, args=(group, ended))
     comers.start()
-    agent = Agent("crowd", group, {"store": {"interval": "10s"}})
     time.sleep(START_S)
     first = last = sample(agent)
     print(f"{len(group.pids())} processes, {rate} dispatches a second")
@@ -61,12 +74,11 @@ def main():
         elapsed = now["at"] - last["at"]
         late = agent.records("interval")[-max(1, int(elapsed // 10)):]
         late_ns = sum(i["elapsed_ns"] for i in late)
-        print(f"{now['at'] - first['at']:6.0f} {100 * (now['cpu_s'] - last['cpu_s']) / elapsed:7.2f} "
+        print(f"{now['at'] - first['at']:6.0f} {user_pct(last, now):7.2f} "
               f"{1e9 * sum(i['dispatches'] for i in late) / late_ns:10.0f} {sum(i['blocks'] for i in late):7} "
               f"{now['rss_kb']:8} {now['pss_kb']:8} {now['fds']:5}", flush=True)
         last = now
-    took = last["at"] - first["at"]
-    print(f"mean {100 * (last['cpu_s'] - first['cpu_s']) / took:.2f} % in user space; grown in {took:.0f} s: RSS "
+    print(f"mean {user_pct(first, last):.2f} % in user space; grown in {last['at'] - first['at']:.0f} s: RSS "
           f"{last['rss_kb'] - first['rss_kb']} KiB, PSS {last['pss_kb'] - first['pss_kb']} KiB, "
           f"descriptors {last['fds'] - first['fds']}")
     ended.set()
