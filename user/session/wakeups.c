@@ -13,7 +13,7 @@
 
 #define LOOK_MAX_NS	   NS_PER_SEC
 #define LOOK_MIN_NS	   (20 * NS_PER_MS)
-#define LOOKS_PER_HANG	   5 /* a hang is reported at most --hang / 5 late */
+#define LOOKS_PER_HANG	   5 /* a hang is reported at most --hang / 5 late, or half more (on_look) */
 #define STATUS_NS	   NS_PER_SEC
 #define UNWATCHED_NS	   NS_PER_SEC	      /* first report of what is not watched */
 #define UNWATCHED_AGAIN_NS (300 * NS_PER_SEC) /* an agent's next one */
