@@ -13,7 +13,7 @@
 
 #define LOOK_MAX_NS	   NS_PER_SEC
 #define LOOK_MIN_NS	   (20 * NS_PER_MS)
-#define LOOKS_PER_HANG	   5 /* a hang is reported at most --hang / 5 late, or half more (on_look) */
+#define LOOKS_PER_HANG	   5 /* a hang is reported at most --hang / 5 late; see on_look */
 #define STATUS_NS	   NS_PER_SEC
 #define UNWATCHED_NS	   NS_PER_SEC	      /* first report of what is not watched */
 #define UNWATCHED_AGAIN_NS (300 * NS_PER_SEC) /* an agent's next one */
@@ -141,7 +141,7 @@ static void on_look(void *ctx, uint64_t arg)
 
 	(void)arg;
 	session__on_children(s);
-	/* The governor or an interval may just have looked. */
+	/* The governor or an interval may just have looked: a hang is then up to half more late. */
 	if (clock__mono_ns() - s->report.look_ns >= look_period(s->opts) / 2)
 		session__look(s, NULL);
 	session__pace_marks(s);
