@@ -274,9 +274,8 @@ int maps_lines__each_file(const char *maps_path,
 
 /* --- a live thread: state Z in /proc/PID/stat, then the first thread that is alive */
 
-#define STAT_MAX    4096
-#define LOADAVG_MAX 256
-#define STATUS_MAX  16384
+#define STAT_MAX   4096
+#define STATUS_MAX 16384
 
 /* A thread that cannot be read has ended too. The state follows the last parenthesis of comm. */
 static bool has_ended(const char *proc, uint32_t tid)
@@ -307,19 +306,6 @@ bool proc__has_thread(const char *proc, uint32_t pid, uint32_t tid)
 bool proc__exists(uint32_t pid)
 {
 	return !kill(pid, 0) || errno != ESRCH;
-}
-
-uint32_t proc__newest_pid(void)
-{
-	struct strbuf sb = STRBUF_INIT;
-	const char *last;
-	uint32_t ret;
-
-	file__read("/proc/loadavg", LOADAVG_MAX, &sb);
-	last = strrchr(strbuf__str(&sb), ' ');
-	ret = last ? strtoul(last, NULL, 10) : 0;
-	strbuf__free(&sb);
-	return ret;
 }
 
 uint32_t live_tid__thread(const char *proc, uint32_t pid)

@@ -84,12 +84,6 @@ int maps_lines__each_file(const char *maps_path,
 /* True until the process is reaped. Needs no permission to signal it, unlike kill's result. */
 bool proc__exists(uint32_t pid);
 
-/*
- * The number of the thread or process that was made last in our pid namespace; 0: not known. If it
- * has not changed, there is no new one (the last field of /proc/loadavg: fs/proc/loadavg.c).
- */
-uint32_t proc__newest_pid(void);
-
 bool proc__has_thread(const char *proc, uint32_t pid, uint32_t tid);
 
 /* pid, or the tid of a live thread when the main thread has ended. proc: "/proc". */

@@ -9,11 +9,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "files/proc.h"
+#include "files/file.h"
 #include "procfs/procinfo.h"
 
 #define AGE_NS NS_PER_SEC /* a process that ends sooner is not worth its cost */
@@ -22,6 +23,7 @@
  * name may have changed.
  */
 #define AGAIN_LOOKS 16
+#define LOADAVG_MAX 256
 
 enum standing { WATCHED, BEYOND, OTHER };
 
@@ -161,15 +163,32 @@ static void sweep(struct mains *mains)
 }
 
 /*
+ * The number of the thread or process that was made last in our pid namespace; 0: not known. If it
+ * has not changed, there is no new one (the last field of /proc/loadavg: fs/proc/loadavg.c).
+ */
+static uint32_t newest_pid(void)
+{
+	struct strbuf sb = STRBUF_INIT;
+	const char *last;
+	uint32_t ret;
+
+	file__read("/proc/loadavg", LOADAVG_MAX, &sb);
+	last = strrchr(strbuf__str(&sb), ' ');
+	ret = last ? strtoul(last, NULL, 10) : 0;
+	strbuf__free(&sb);
+	return ret;
+}
+
+/*
  * Begins to read /proc, unless the look would find nothing. An ended process is found late then, as
  * its pid is not reused.
  */
 static void begin_look(struct mains *mains)
 {
-	uint32_t newest_pid = proc__newest_pid();
-	bool same = newest_pid && newest_pid == mains->newest_pid;
+	uint32_t newest = newest_pid();
+	bool same = newest && newest == mains->newest_pid;
 
-	mains->newest_pid = newest_pid;
+	mains->newest_pid = newest;
 	mains->look++;
 	if (same && !mains->first && !mains->pending && mains->look % AGAIN_LOOKS)
 		return;

@@ -79,23 +79,22 @@ static void on_unwatched(void *ctx, uint64_t arg)
 							       PAUSE_NS, on_unwatched, s);
 }
 
-static void on_more_mains(void *ctx, uint64_t arg);
-
-static void look_for_mains(struct session *s, bool first)
-{
-	if (session__look_for_mains(s, first) && s->discovery.more_fd < 0)
-		s->discovery.more_fd =
-			event_loop__timer(s->event_loop, PAUSE_NS, 0, on_more_mains, s);
-}
-
 static void on_more_mains(void *ctx, uint64_t arg)
 {
 	struct session *s = ctx;
 
 	(void)arg;
+	if (session__look_for_mains(s, false))
+		return;
 	event_loop__remove(s->event_loop, s->discovery.more_fd);
 	s->discovery.more_fd = -1;
-	look_for_mains(s, false);
+}
+
+static void look_for_mains(struct session *s, bool first)
+{
+	if (session__look_for_mains(s, first) && s->discovery.more_fd < 0)
+		s->discovery.more_fd =
+			event_loop__timer(s->event_loop, PAUSE_NS, PAUSE_NS, on_more_mains, s);
 }
 
 /* The task iterator finds main threads that wait outside of epoll and poll (iter.bpf.c). */
