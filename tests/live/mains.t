@@ -31,8 +31,8 @@ OTHERS = 700  # to examine them takes 50 ms
 @contextlib.contextmanager
 def others():
     """Processes that are not traced, listed before those of the test."""
-    starter = subprocess.Popen(["sh", "-c", f"for i in $(seq {OTHERS}); do sleep 300 & done; echo ready; wait"],
-                               stdout=subprocess.PIPE, start_new_session=True)
+    script = f"for i in $(seq {OTHERS}); do sleep 300 & done; echo ready; wait"
+    starter = subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True)
     starter.stdout.readline()
     try:
         yield
