@@ -236,7 +236,7 @@ static void test_fold(void)
 	hists__free(none);
 }
 
-/* The fold leaves a process with live threads alone, and one whose pid is in use again. */
+/* The fold skips a process that has live threads, and a process whose pid is in use again. */
 static void test_fold_alive(void)
 {
 	struct hists *live = hists__new(), *left_out = hists__new();
