@@ -140,7 +140,8 @@ static void test_many(void)
 	}
 	is_uint(beyond, 2, "the others are recorded as beyond the limit");
 	end(freed);
-	mains__look(mains, false, LOOK_NS); /* notices its end */
+	look_often(mains); /* notices its end */
+	look_often(mains);
 	mains__look(mains, true, LOOK_NS);
 	is_uint(calls.admitted, MAINS_MAX + 1, "one of them takes a free place");
 	for (size_t i = 0; i < PIDS; i++)

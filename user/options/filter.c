@@ -117,12 +117,17 @@ int filter__add_uid(struct filter *filter, const char *uid, struct err *err)
 	return 0;
 }
 
-static bool admits_uid(const struct filter *filter, uint32_t uid)
+static bool admits_uid(const struct filter *filter, pid_t pid)
 {
+	struct proc_info info;
+	bool admits = !filter->uid_cnt;
+
+	if (admits || procinfo__read(pid, &info, NULL))
+		return admits;
 	for (uint32_t i = 0; i < filter->uid_cnt; i++)
-		if (filter->uids[i] == uid)
-			return true;
-	return !filter->uid_cnt;
+		admits |= filter->uids[i] == info.uid;
+	procinfo__free(&info);
+	return admits;
 }
 
 static bool admits_name(const struct filter *filter, const char *comm)
@@ -148,17 +153,17 @@ static bool is_helper(const struct proc_info *info)
 	       !strncmp(info->comm, "jankbpf-", strlen("jankbpf-"));
 }
 
+/* Called for each process of the machine: reads no more than the filters need. */
 bool filter__admits(const struct filter *filter, pid_t pid)
 {
 	struct proc_info info;
-	bool admits;
+	char state;
 
-	if (!filter->all || pid == getpid() || procinfo__read(pid, &info, NULL))
+	if (!filter->all || pid == getpid() || procinfo__read_stat(pid, &info, &state) ||
+	    (state == 'Z' && info.thread_cnt <= 1))
 		return false;
-	admits = !info.kernel_thread && !is_helper(&info) && admits_uid(filter, info.uid) &&
-		 admits_name(filter, info.comm) && admits_cgroup(filter, pid);
-	procinfo__free(&info);
-	return admits;
+	return !info.kernel_thread && !is_helper(&info) && admits_name(filter, info.comm) &&
+	       admits_uid(filter, pid) && admits_cgroup(filter, pid);
 }
 
 int filter__add_comm(struct filter *filter, const char *glob, struct err *err)

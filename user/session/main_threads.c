@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Table of main threads by pid. A look lists /proc, unless no process was made since the last one.
- * A process is read once, when it is new.
+ * Table of main threads by pid. A look lists /proc from the first pid that is new; now and then all
+ * of /proc. A process is read once, when it is new.
  */
 #include "session/session_parts.h"
 
@@ -17,15 +17,13 @@
 #include "files/file.h"
 #include "procfs/procinfo.h"
 
-#define AGE_NS NS_PER_SEC /* a process that ends sooner is not worth its cost */
-/*
- * After so many looks, /proc is listed in any case, and a refused process is checked again: its
- * name may have changed.
- */
-#define AGAIN_LOOKS 16
+#define AGE_NS	    NS_PER_SEC /* a process that ends sooner is not worth its cost */
+#define WHOLE_LOOKS 16	       /* each so many looks list all of /proc, to find what has ended */
+#define AGAIN_LOOKS 64 /* and a refused process is checked again: its name may have changed */
 #define LOADAVG_MAX 256
+#define LIST_OFFSET 258 /* of pid 0 in the list of /proc (TGID_OFFSET in fs/proc/base.c) */
 
-enum standing { WATCHED, BEYOND, OTHER };
+enum standing { WATCHED, BEYOND, OTHER, KERNEL };
 
 struct main_thread {
 	uint32_t pid;
@@ -40,8 +38,10 @@ struct mains {
 	unsigned watched_cnt, look;
 	DIR *proc;	     /* NULL: no look is under way */
 	uint32_t newest_pid; /* of the machine, before the last look */
+	uint32_t next_pid;   /* no process from here on has been examined; 0: not known */
+	bool whole;	     /* the look lists all of /proc */
 	bool first;	     /* no look with `first` has come to the end yet */
-	bool pending;	     /* the next look has something to do even if no process is new */
+	bool pending;	     /* the next look must be a whole one */
 };
 
 struct mains *mains__new(const struct mains_opts *opts)
@@ -90,15 +90,17 @@ static bool is_due(const struct mains *mains, const struct proc_info *info)
 
 static enum standing standing_of(const struct mains *mains, const struct proc_info *info)
 {
-	if (info->kernel_thread || info->pid == (uint32_t)getpid() ||
-	    !filter__admits(mains->opts.filter, info->pid))
+	if (info->kernel_thread || info->pid == (uint32_t)getpid())
+		return KERNEL;
+	if (!filter__admits(mains->opts.filter, info->pid))
 		return OTHER;
 	return mains->watched_cnt < MAINS_MAX ? WATCHED : BEYOND;
 }
 
-static int postpone(struct mains *mains)
+static int postpone(struct mains *mains, uint32_t pid)
 {
-	mains->pending = true;
+	if (pid < mains->next_pid)
+		mains->next_pid = pid;
 	return 0;
 }
 
@@ -112,10 +114,10 @@ static int on_process(struct mains *mains, uint32_t pid)
 	if (procinfo__read_stat(pid, &info, &state) || state == 'Z')
 		return 0;
 	if (!is_due(mains, &info))
-		return postpone(mains);
+		return postpone(mains, pid);
 	standing = standing_of(mains, &info);
 	if (standing == WATCHED && !mains->opts.admit(mains->opts.ctx, pid))
-		return postpone(mains);
+		return postpone(mains, pid);
 	thread = calloc(1, sizeof(*thread));
 	if (!thread)
 		return -ENOMEM;
@@ -153,12 +155,10 @@ static void sweep(struct mains *mains)
 				     ? mains->watched_cnt < MAINS_MAX
 				     : thread->standing == OTHER && mains->look % AGAIN_LOOKS == 0;
 
-		mains->pending |= again || thread->standing == BEYOND;
+		mains->pending |= again || (gone && thread->standing == WATCHED);
 		if (again || (gone && (thread->standing != WATCHED ||
 				       mains->opts.drop(mains->opts.ctx, thread->pid))))
 			drop(mains, thread);
-		else
-			mains->pending |= gone;
 	}
 }
 
@@ -179,21 +179,33 @@ static uint32_t newest_pid(void)
 	return ret;
 }
 
+/* The list of processes from this pid on. */
+static DIR *open_list(uint32_t pid)
+{
+	DIR *ret = opendir("/proc");
+
+	if (ret && pid)
+		lseek(dirfd(ret), (off_t)pid + LIST_OFFSET, SEEK_SET);
+	return ret;
+}
+
 /*
- * Begins to read /proc, unless the look would find nothing. An ended process is found late then, as
- * its pid is not reused.
+ * An ended process is found late, by a whole look; until then its pid is not reused. Pids are
+ * listed by two looks, as the newest one may not be in the list yet.
  */
 static void begin_look(struct mains *mains)
 {
-	uint32_t newest = newest_pid();
-	bool same = newest && newest == mains->newest_pid;
+	uint32_t newest = newest_pid(), before = mains->newest_pid, from = mains->next_pid;
 
-	mains->newest_pid = newest;
 	mains->look++;
-	if (same && !mains->first && !mains->pending && mains->look % AGAIN_LOOKS)
+	mains->whole = mains->first || mains->pending || !newest || !from || newest < before ||
+		       mains->look % WHOLE_LOOKS == 0;
+	if (!mains->whole && newest < from)
 		return;
-	mains->proc = opendir("/proc");
+	mains->proc = open_list(mains->whole ? 0 : from);
 	mains->pending = !mains->proc;
+	mains->newest_pid = newest;
+	mains->next_pid = newest && before ? before + 1 : 0;
 }
 
 static void end_look(struct mains *mains, int res)
@@ -201,7 +213,7 @@ static void end_look(struct mains *mains, int res)
 	closedir(mains->proc);
 	mains->proc = NULL;
 	mains->pending |= res;
-	if (res)
+	if (res || !mains->whole)
 		return;
 	mains->first = false;
 	sweep(mains);
@@ -233,7 +245,7 @@ void mains__renew(struct mains *mains, uint32_t pid)
 
 	if (thread)
 		drop(mains, thread);
-	mains->pending = true;
+	postpone(mains, pid);
 }
 
 bool mains__is_beyond(const struct mains *mains, uint32_t pid)
