@@ -24,8 +24,9 @@ int event_loop__hangup(struct event_loop *loop, int fd, event_fn fn, void *ctx, 
 void event_loop__remove(struct event_loop *loop, int fd);
 
 /*
- * Starts a timer that fires after first_ns, then every period_ns (0: once). Returns its descriptor
- * or -errno.
+ * Starts a timer that fires after first_ns, then every period_ns (0: once). One that is to fire
+ * after a period of a second or less may do so earlier the first time. Returns its descriptor or
+ * -errno.
  */
 int event_loop__timer(struct event_loop *loop, uint64_t first_ns, uint64_t period_ns, event_fn fn,
 		      void *ctx);

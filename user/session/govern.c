@@ -274,7 +274,7 @@ static void on_period(void *ctx, uint64_t arg)
 	unsigned every;
 
 	(void)arg;
-	if (!g->gov.blind)
+	if (!g->gov.blind && now - s->report.look_ns >= PERIOD_NS / 2)
 		session__look(s, NULL);
 	cpu_ns = session__own_cpu_ns(s);
 	cnt = dispatches(s);
