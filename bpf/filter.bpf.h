@@ -88,6 +88,25 @@ static __always_inline bool filter__traced(struct task_struct *task)
 	return bpf_map_lookup_elem(&jank_tgids, &tgid) != NULL;
 }
 
+/* Is every loop of the process unwanted? */
+static __always_inline bool filter__is_left(struct task_struct *task)
+{
+	__u32 tgid = pids__tgid(task), slot = tgid % JANK_LEFT_MAX;
+	const __u32 *left = bpf_map_lookup_elem(&jank_left, &slot);
+
+	return left && *left == tgid;
+}
+
+/* The process has ended, or has another program now. */
+static __always_inline void filter__forget_left(__u32 tgid)
+{
+	__u32 slot = tgid % JANK_LEFT_MAX;
+	__u32 *left = bpf_map_lookup_elem(&jank_left, &slot);
+
+	if (left && *left == tgid)
+		*left = 0;
+}
+
 /* Are loops of this kind wanted (-l)? */
 static __always_inline bool filter__wants(__u32 loop)
 {

@@ -164,7 +164,7 @@ static __noinline int iter__is_unwanted(const struct jank_thread *t, struct task
 	__u32 tgid = pids__tgid(task);
 	const struct jank_parks *parks;
 
-	if (jank_reduced & JANK_REDUCE_ALL ||
+	if (jank_reduced & JANK_REDUCE_ALL || filter__is_left(task) ||
 	    (t->loop == JANK_LOOP_PARK && jank_reduced & JANK_REDUCE_POOLS))
 		return true;
 	if (t->loop == JANK_LOOP_EPOLL)
@@ -174,17 +174,15 @@ static __noinline int iter__is_unwanted(const struct jank_thread *t, struct task
 }
 
 /*
- * Marks a thread with an unwanted loop (off.bpf.h); the thread may be running elsewhere. Since its
- * descriptor is reset, the thread sees the mark at its next wait. A sleeping thread may not return
- * for a long time, so the watch for its waker ends here. A thread that has released its state is
- * freed.
+ * Marks a thread with an unwanted loop; it may be running elsewhere. A sleeping thread may not
+ * return for a long time, so the watch for its waker ends here. A thread that has released its
+ * state is freed.
  */
 static __noinline int iter__is_off(struct jank_thread *t, struct task_struct *task)
 {
 	if (!t->off && !iter__is_unwanted(t, task))
 		return false;
-	t->off = 1;
-	t->fd = -1;
+	off__mark(t);
 	if (jank_conf.watch_ns)
 		waker_watch__end(pids__tid(task), 0);
 	if (t->phase == JANK_PHASE_NONE)

@@ -331,6 +331,7 @@ _Static_assert(sizeof(struct jank_rec_wait) == 80, "jank_rec_wait");
 #define JANK_PARK_NO	    1
 #define JANK_PARK_YES	    2
 #define JANK_PARKER_MAX	    1024
+#define JANK_LEFT_MAX	    4096 /* slots of jank_left */
 #define JANK_PARK_PLACE_MAX 1024
 #define JANK_PARK_CHAIN_MAX 8
 #define JANK_PARK_WORD_MAX  8

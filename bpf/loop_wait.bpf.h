@@ -113,7 +113,8 @@ static __always_inline struct jank_thread *loop_wait__thread(struct task_struct 
 {
 	struct jank_thread *t = thread__get(task);
 
-	if (t || !filter__wants(loop) || !filter__traced(task) || off__waits(task))
+	if (t || filter__is_left(task) || !filter__wants(loop) || !filter__traced(task) ||
+	    off__waits(task))
 		return t;
 	return thread__create(task);
 }

@@ -12,6 +12,7 @@ struct jank_tgids_map jank_tgids SEC(".maps");
 struct jank_limits_map jank_limits SEC(".maps");
 struct jank_pollers_map jank_pollers SEC(".maps");
 struct jank_parkers_map jank_parkers SEC(".maps");
+struct jank_left_map jank_left SEC(".maps");
 struct jank_parks_map jank_parks SEC(".maps");
 struct jank_park_gen_map jank_park_gen SEC(".maps");
 struct jank_scripts_map jank_scripts SEC(".maps");

@@ -61,6 +61,16 @@ struct jank_parkers_map {
 	__type(value, struct jank_parks);
 };
 /*
+ * Processes whose every loop is unwanted: a pid has the slot pid % JANK_LEFT_MAX, and of several
+ * the last one. It makes their waits cheap; jank_parkers has them, too.
+ */
+struct jank_left_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, JANK_LEFT_MAX);
+	__type(key, __u32);
+	__type(value, __u32);
+};
+/*
  * Answers JANK_PARK_* by place. User space writes them when a WAIT record asks, and when the trace
  * begins also for waits in poll, ppoll, select, pselect6 and io_uring_enter (arg0 is 0).
  */
@@ -227,6 +237,7 @@ extern struct jank_tgids_map jank_tgids SEC(".maps");
 extern struct jank_limits_map jank_limits SEC(".maps");
 extern struct jank_pollers_map jank_pollers SEC(".maps");
 extern struct jank_parkers_map jank_parkers SEC(".maps");
+extern struct jank_left_map jank_left SEC(".maps");
 extern struct jank_parks_map jank_parks SEC(".maps");
 extern struct jank_park_gen_map jank_park_gen SEC(".maps");
 extern struct jank_scripts_map jank_scripts SEC(".maps");

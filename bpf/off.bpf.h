@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Unwanted loops in epoll: those of code that user space names (jank_parks.off_start: a Go
- * program's own). Their threads get no state. Threads that already have one are marked when user
- * space reads the iterator. They release it themselves, because their counts and waiter slots are
- * changed without a lock.
+ * Unwanted loops: in epoll those of code that user space names (jank_parks.off_start: a Go
+ * program's own), and all of a process that is left alone (jank_left). Their threads get no state.
+ * Threads that already have one are marked when user space reads the iterator. They release it
+ * themselves, because their counts and waiter slots are changed without a lock.
  */
 #ifndef JANK_OFF_BPF_H
 #define JANK_OFF_BPF_H
@@ -22,6 +22,18 @@ static __noinline int off__is(struct task_struct *task, u64 ip)
 static __always_inline bool off__waits(struct task_struct *task)
 {
 	return thread__park_gen() && off__is(task, compat__user_ip(compat__user_regs(task)));
+}
+
+/*
+ * The thread sees the mark at its next wait, because that is not on its descriptor, and not of its
+ * kind.
+ */
+static __always_inline void off__mark(struct jank_thread *t)
+{
+	t->off = 1;
+	t->fd = -1;
+	if (t->loop == JANK_LOOP_POLL)
+		t->loop = JANK_LOOP_EPOLL;
 }
 
 /* Runs on the thread's own CPU: after this a switch finds nothing to do. */

@@ -176,6 +176,7 @@ static __always_inline void sched__exit(struct task_struct *task, __u32 tgid)
 	if (pids__tid(task) == tgid) {
 		bpf_map_delete_elem(&jank_pollers, &tgid);
 		bpf_map_delete_elem(&jank_parkers, &tgid);
+		filter__forget_left(tgid);
 	}
 	t = thread__get(task);
 	if (!t)
@@ -229,6 +230,7 @@ static __always_inline void sched__exec(struct task_struct *task, pid_t machine_
 	if (filter__maybe(task)) {
 		bpf_map_delete_elem(&jank_pollers, &tgid);
 		bpf_map_delete_elem(&jank_parkers, &tgid);
+		filter__forget_left(tgid);
 	}
 	script__forget(pids__tid(task));
 	t = thread__get_as(task, old_tid);

@@ -101,10 +101,8 @@ int logic_wait(struct logic_step *ctx)
 		break;
 	case LOGIC_MARK:
 		t = thread__get(task);
-		if (t) {
-			t->off = 1;
-			t->fd = -1;
-		}
+		if (t)
+			off__mark(t);
 		break;
 	case LOGIC_RESET:
 		bpf_task_storage_delete(&jank_threads, task);

@@ -32,6 +32,50 @@ static void test_code(void)
 	ok(BEGIN(one, 1000).known, "and so does code of which nothing is known");
 }
 
+static void leave_alone(uint32_t holder)
+{
+	__u32 slot = getpid() % JANK_LEFT_MAX;
+
+	bpf_map_update_elem(bpf_map__fd(logic.skel->maps.jank_left), &slot, &holder, BPF_ANY);
+}
+
+static void test_left(void)
+{
+	logic__begin();
+	leave_alone(getpid());
+	ok(!BEGIN(one, 1000).known && !END(1).known, "a process that is left alone has no states");
+	leave_alone(getpid() + JANK_LEFT_MAX);
+	ok(BEGIN(one, 1000).known, "unless another one took its slot");
+}
+
+static struct logic_step polls(unsigned cnt)
+{
+	struct logic_step s = { 0 };
+
+	while (cnt--)
+		s = STEP(POLL, .sp = 1000, .arg = 1000, .ret = 1);
+	return s;
+}
+
+static void test_polling(void)
+{
+	struct jank_conf conf = logic__conf();
+	struct event event;
+
+	conf.infer_begin = 1;
+	conf.syscall_class[__NR_bpf] = JANK_CLASS_POLL_FDS;
+	logic__begin_with(&conf);
+	is_uint(polls(10).loop, JANK_LOOP_POLL, "a polling loop");
+	logic__received(JANK_REC_LOOP, &event);
+	STEP(MARK);
+	ok(!polls(1).known, "that is marked loses its state at its next wait");
+	leave_alone(getpid());
+	ok(!polls(20).known, "left alone, it gets none");
+	leave_alone(0);
+	ok(polls(20).known && logic__received(JANK_REC_LOOP, &event) == 1,
+	   "and it is found again when it is watched again");
+}
+
 static void begin_dispatch(void)
 {
 	struct jank_conf conf = logic__conf();
@@ -69,8 +113,10 @@ static void test_marked(void)
 
 int main(void)
 {
-	LOGIC_START("logic_wait", "logic_sched");
+	LOGIC_START("logic_wait", "logic_sched", "logic_poll");
 	test_code();
+	test_left();
+	test_polling();
 	test_marked();
 	return logic__done();
 }

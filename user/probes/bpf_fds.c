@@ -51,12 +51,17 @@ void copy_bpf_fds__drop(struct copy_bpf_fds *maps, uint32_t pid)
 	tell_count(maps);
 }
 
-/* --- parks: three maps; a number in the third changes with each change of the first */
+/*
+ * --- parks: processes, those of them that are left alone as a whole, places, and a number that
+ * changes with each change of the first
+ */
 
 void park_bpf_fds__close(struct park_bpf_fds *maps)
 {
 	if (maps->processes_fd >= 0)
 		close(maps->processes_fd);
+	if (maps->left_fd >= 0)
+		close(maps->left_fd);
 	if (maps->places_fd >= 0)
 		close(maps->places_fd);
 	if (maps->change_fd >= 0)
@@ -69,12 +74,32 @@ static int update(int fd, const void *key, const void *value)
 	return bpf_map_update_elem(fd, key, value, BPF_ANY) ? -errno : 0;
 }
 
+/* A slot that another process has is not touched. */
+static int drop_left(const struct park_bpf_fds *maps, uint32_t pid)
+{
+	uint32_t slot = pid % JANK_LEFT_MAX, holder = 0, none = 0;
+
+	if (bpf_map_lookup_elem(maps->left_fd, &slot, &holder) || holder != pid)
+		return 0;
+	return update(maps->left_fd, &slot, &none);
+}
+
+static int set_left(const struct park_bpf_fds *maps, uint32_t pid, const struct jank_parks *parks)
+{
+	uint32_t slot = pid % JANK_LEFT_MAX;
+
+	if (parks->off_start || parks->off_end != UINT64_MAX)
+		return drop_left(maps, pid);
+	return update(maps->left_fd, &slot, &pid);
+}
+
 int park_bpf_fds__set_process(struct park_bpf_fds *maps, uint32_t pid,
 			      const struct jank_parks *parks)
 {
 	uint32_t zero = 0;
 	int res = update(maps->processes_fd, &pid, parks);
 
+	res = res ?: set_left(maps, pid, parks);
 	if (res)
 		return res;
 	maps->changes++;
@@ -90,6 +115,7 @@ bool park_bpf_fds__has_process(const struct park_bpf_fds *maps, uint32_t pid)
 
 void park_bpf_fds__drop_process(struct park_bpf_fds *maps, uint32_t pid)
 {
+	drop_left(maps, pid);
 	bpf_map_delete_elem(maps->processes_fd, &pid);
 }
 

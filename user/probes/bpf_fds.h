@@ -35,13 +35,13 @@ void copy_bpf_fds__drop(struct copy_bpf_fds *maps, uint32_t pid);
  */
 
 struct park_bpf_fds {
-	int processes_fd, places_fd, change_fd; /* -1: none; updates are ignored */
+	int processes_fd, left_fd, places_fd, change_fd; /* -1: none; updates are ignored */
 	uint32_t changes;
 };
 
 #define PARK_MAPS_NONE                                                                             \
 	{                                                                                          \
-		-1, -1, -1, 0                                                                      \
+		-1, -1, -1, -1, 0                                                                  \
 	}
 
 void park_bpf_fds__close(struct park_bpf_fds *maps);

@@ -102,9 +102,11 @@ static int duplicate(const struct bpf_map *map)
 int loader__park_maps(const struct loader *loader, struct park_bpf_fds *ret)
 {
 	ret->processes_fd = duplicate(loader->skel->maps.jank_parkers);
+	ret->left_fd = duplicate(loader->skel->maps.jank_left);
 	ret->places_fd = duplicate(loader->skel->maps.jank_parks);
 	ret->change_fd = duplicate(loader->skel->maps.jank_park_gen);
-	if (ret->processes_fd >= 0 && ret->places_fd >= 0 && ret->change_fd >= 0)
+	if (ret->processes_fd >= 0 && ret->left_fd >= 0 && ret->places_fd >= 0 &&
+	    ret->change_fd >= 0)
 		return 0;
 	park_bpf_fds__close(ret);
 	return -EMFILE;
