@@ -20,7 +20,8 @@ struct mmaps_map {
 	pid_t pid;
 	uint64_t start, len, file_offset; /* bytes; in memory, and in the file */
 	uint64_t dev, inode;		  /* as in /proc/PID/maps */
-	uint64_t t_ns;			  /* CLOCK_MONOTONIC; 0: from mmaps__scan */
+	uint64_t generation;		  /* another one: a new file with the same inode number */
+	uint64_t t_ns;			  /* CLOCK_MONOTONIC; 0: from mmaps__scan, as generation */
 	const char *path;		  /* as the process sees it; without " (deleted)" */
 };
 

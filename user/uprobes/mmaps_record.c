@@ -73,6 +73,7 @@ static bool decode_map(const void *data, size_t len, struct mmaps_record *ret)
 				       .file_offset = wire.file_offset,
 				       .dev = makedev(wire.major, wire.minor),
 				       .inode = wire.inode,
+				       .generation = wire.generation,
 				       .path = ret->path };
 	return true;
 }

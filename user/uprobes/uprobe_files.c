@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A known file costs one table lookup for each process that maps it: the kernel itself places its
- * uprobes in the new process. Other files are opened through the process, in its mount namespace.
+ * uprobes in the new process. Other files are opened through the process, in its mount namespace;
+ * one without sites again each second, as it may have changed.
  */
 #include "uprobes/uprobe_files.h"
 
@@ -15,6 +16,8 @@
 #include "uprobes/links.h"
 #include "uprobes/mapped_files.h"
 #include "uprobes/uprobe_table.h"
+
+#define SURE_NS NS_PER_SEC
 
 static bool wants_name(void *ctx, const char *name)
 {
@@ -183,12 +186,21 @@ static struct probed_file *look_into(struct uprobe_files *files, const struct mm
 		file = uprobe_table__add(&files->table, &key, &st);
 	if (!file)
 		return NULL;
+	file->checked_ns = clock__mono_ns();
+	file->generation = map->generation;
 	if (!probed_file__has_unit(file, map->file_offset) && add_unit(files, file, map, fd, exe))
 		files->stats.missed_cnt++;
 	return file;
 }
 
-/* The file, if known with uprobes: nothing else needs to be examined. */
+/* Is it certainly the file that was searched? */
+static bool is_sure(const struct probed_file *file, const struct mmaps_map *map)
+{
+	return probed_file__has_sites(file) || (map->t_ns && map->generation == file->generation &&
+						clock__mono_ns() - file->checked_ns < SURE_NS);
+}
+
+/* The file, if nothing else needs to be examined. */
 static struct probed_file *known(const struct uprobe_files *files, const struct mmaps_map *map)
 {
 	struct probed_file *file;
@@ -197,8 +209,7 @@ static struct probed_file *known(const struct uprobe_files *files, const struct 
 	if (!file_key__of_mapping(map->dev, map->inode, &key))
 		return NULL;
 	file = uprobe_table__file(&files->table, &key);
-	if (!file || !probed_file__has_sites(file) ||
-	    !probed_file__has_unit(file, map->file_offset))
+	if (!file || !is_sure(file, map) || !probed_file__has_unit(file, map->file_offset))
 		return NULL;
 	return file;
 }

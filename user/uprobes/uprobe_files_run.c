@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -17,6 +18,10 @@
 
 #define LINGER_NS (5 * NS_PER_SEC) /* programs and their libraries often end and start again */
 #define TICK_MS	  1000
+/*
+ * A new program makes its records within a millisecond. To attach a uprobe takes ten times as long.
+ */
+#define GATHER_NS NS_PER_MS
 
 int uprobe_files__new(const struct uprobe_programs *progs, struct uprobe_files **ret,
 		      struct err *err)
@@ -160,6 +165,7 @@ static void *run(void *arg)
 	struct uprobe_files *files = arg;
 	struct pollfd fds[] = { { uprobe_files__fd(files), POLLIN, 0 },
 				{ files->stop_fd, POLLIN, 0 } };
+	const struct timespec gather = { .tv_nsec = GATHER_NS };
 	uint64_t ticked_ns = clock__mono_ns();
 
 	for (;;) {
@@ -173,8 +179,10 @@ static void *run(void *arg)
 			files->scan_due = true; /* what comes meanwhile is lost */
 			continue;
 		}
-		if (fds[0].revents)
+		if (fds[0].revents) {
+			clock_nanosleep(CLOCK_MONOTONIC, 0, &gather, NULL);
 			uprobe_files__consume(files);
+		}
 		now_ns = clock__mono_ns();
 		if (now_ns - ticked_ns >= TICK_MS * NS_PER_MS) {
 			uprobe_files__tick(files);

@@ -41,8 +41,9 @@ struct probed_file {
 	struct probed_marks marks;
 	unsigned busy_cnt; /* number of its users that are busy; uprobe_files.c */
 	unsigned user_cnt;
-	uint64_t idle_ns;      /* time since when no process maps it */
-	struct timespec mtime; /* at the time of the search */
+	uint64_t idle_ns;		 /* time since when no process maps it */
+	uint64_t checked_ns, generation; /* of the last comparison with what is mapped */
+	struct timespec mtime;		 /* at the time of the search */
 	off_t size;
 	UT_hash_handle hh;
 };
