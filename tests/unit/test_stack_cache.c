@@ -268,6 +268,24 @@ static void test_room_of_dispatches(void)
 	stack_cache__free(cache);
 }
 
+static void test_rest(void)
+{
+	struct stack_cache *cache = stack_cache__new(symbolizer, untraced, &maps, &losses);
+	uint64_t before = shed_cnt();
+	size_t one;
+
+	take(cache, copy_of_us(7, 100, 50));
+	one = stack_cache__bytes(cache);
+	take(cache, copy_of_us(9, 100, 0));
+	take(cache, copy_of_us(9, 1000, 0));
+	stack_cache__rest(cache, OTHERS_AGE_NS + 101);
+	ok(stack_cache__bytes(cache) > 2 * one, "a copy of another thread is kept for a minute");
+	stack_cache__rest(cache, OTHERS_AGE_NS + 1001);
+	is_uint(stack_cache__bytes(cache), one, "those of a dispatch are kept");
+	is_uint(shed_cnt() - before, 0, "which is no loss");
+	stack_cache__free(cache);
+}
+
 /* Threads whose counters share a slot: it is not known whose stacks a block would have wanted. */
 static void test_shed_together(void)
 {
@@ -361,6 +379,7 @@ int main(void)
 	test_shed();
 	test_shed_together();
 	test_room_of_dispatches();
+	test_rest();
 	test_next_dispatch();
 	test_script();
 	test_bad();

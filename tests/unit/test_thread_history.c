@@ -160,6 +160,22 @@ static void test_age(void)
 	thread_history__free(history);
 }
 
+static void test_rest(void)
+{
+	struct thread_history *history = fresh(HISTORY_BYTES_MAX);
+
+	feed_other(history, 21, 100 * NS_PER_SEC, 5);
+	feed_other(history, 22, 200 * NS_PER_SEC, 5);
+	thread_history__rest(history, 261 * NS_PER_SEC, 102 * NS_PER_SEC);
+	ok(thread_history__newest(history, 21), "a dispatch has been open since before a record");
+	thread_history__rest(history, 262 * NS_PER_SEC, 100 * NS_PER_SEC);
+	ok(!thread_history__newest(history, 21) && thread_history__newest(history, 22),
+	   "a minute before the oldest one, records are dropped");
+	thread_history__rest(history, 263 * NS_PER_SEC, 0);
+	is_uint(thread_history__bytes(history), 0, "without an open one all but a minute's");
+	thread_history__free(history);
+}
+
 static void test_names(void)
 {
 	struct thread_history *history = fresh(HISTORY_BYTES_MAX);
@@ -214,6 +230,7 @@ int main(void)
 	test_waited();
 	test_bound();
 	test_age();
+	test_rest();
 	test_names();
 	test_known_tasks();
 	return tap__done();

@@ -257,6 +257,14 @@ static void weigh(struct stack_cache *cache, struct entry *entry, size_t raw_siz
 		shed(cache, next_to_go(cache));
 }
 
+void stack_cache__rest(struct stack_cache *cache, uint64_t now_ns)
+{
+	struct line *others = &cache->other_threads;
+
+	while (others->oldest && others->oldest->key.t_ns + OTHERS_AGE_NS < now_ns)
+		drop(cache, others->oldest);
+}
+
 /* PCRE2's JIT code runs below an array of 32 KiB on the stack, most of which is not touched. */
 static bool ends_in_jit_code(const struct unwound *unwound)
 {

@@ -53,6 +53,7 @@ void untraced_procs__sweep(struct untraced_procs *procs, uint64_t now_ns);
  */
 
 #define STACK_CACHE_BYTES_MAX (8u << 20)
+#define OTHERS_AGE_NS	      (60ull * 1000000000)
 
 struct stack_cache;
 
@@ -74,6 +75,9 @@ int stack_cache__fill(void *cache, struct block *block);
 
 /* The process ended or replaced its program. */
 void stack_cache__on_exit(struct stack_cache *cache, uint32_t pid);
+
+/* Frees copies of other threads that are older than OTHERS_AGE_NS at now_ns (CLOCK_MONOTONIC). */
+void stack_cache__rest(struct stack_cache *cache, uint64_t now_ns);
 
 size_t stack_cache__bytes(const struct stack_cache *cache);
 

@@ -78,6 +78,11 @@ int loops__name_ended(struct loops *loops, uint32_t pid, const char *name)
 	return hists__name(loops->ended, pid, name);
 }
 
+void loops__rest(struct loops *loops, uint64_t now_ns, uint64_t open_ns)
+{
+	thread_history__rest(loops->history, now_ns, open_ns);
+}
+
 struct hists *loops__ended(const struct loops *loops)
 {
 	return loops->ended;

@@ -46,6 +46,9 @@ int loops__event(struct loops *loops, const struct event *event, struct dispatch
  */
 void loops__set_waiting(struct loops *loops, size_t bytes);
 
+/* Frees records of other threads that no open dispatch needs: thread_history__rest. */
+void loops__rest(struct loops *loops, uint64_t now_ns, uint64_t open_ns);
+
 void dispatch__free(struct dispatch *dispatch);
 
 /* A process ended; its counts get this name. 0 or -ENOMEM. */

@@ -19,6 +19,7 @@
 struct look {
 	struct session *s;
 	struct strbuf *records; /* NULL: not wanted */
+	uint64_t open_ns;	/* time of the longest open dispatch */
 };
 
 static void add_live(void *ctx, const struct jank_rec_thread *rec)
@@ -31,13 +32,15 @@ static void add_live(void *ctx, const struct jank_rec_thread *rec)
 		losses__add(&look->s->losses, LOSS_NO_MEMORY, 1);
 	process_table__saw(&look->s->processes, &rec->hdr);
 	look->s->report.loop_cnt++;
+	if (look->open_ns < rec->open_ns + rec->open_delay_ns)
+		look->open_ns = rec->open_ns + rec->open_delay_ns;
 	if (look->records)
 		strbuf__add(look->records, rec, sizeof(*rec));
 }
 
 void session__look(struct session *s, struct strbuf *records)
 {
-	struct look look = { s, records };
+	struct look look = { s, records, 0 };
 	struct hists *fresh = hists__new();
 
 	if (!fresh) {
@@ -49,7 +52,8 @@ void session__look(struct session *s, struct strbuf *records)
 	s->report.look_ns = clock__mono_ns();
 	s->report.loop_cnt = 0;
 	intervals__begin_look(&s->intervals);
-	loader__each_thread(s->loader, add_live, &look);
+	if (!loader__each_thread(s->loader, add_live, &look))
+		loops__rest(s->intake.loops, s->report.look_ns, look.open_ns);
 }
 
 struct hist_totals session__totals(const struct session *s)

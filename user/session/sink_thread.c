@@ -305,6 +305,7 @@ static void on_interval(struct sink_thread *sink, struct item *item)
 	check(sink, output__interval(sink->parts->output, interval));
 	interval__free(interval);
 	free(interval);
+	stack_cache__rest(sink->parts->stack_cache, clock__mono_ns());
 	alloc__trim(); /* lists of a machine's processes are large */
 }
 

@@ -98,6 +98,7 @@ const struct known_task *known_tasks__find(const struct known_tasks *tasks, uint
 
 #define PENDING_CNT 256
 #define KEEP_NS	    (600 * NS_PER_SEC) /* older records belong to no open wait */
+#define REST_NS	    (60 * NS_PER_SEC)  /* so much longer than the longest open dispatch */
 #define NEEDED_NS                                                                                  \
 	(5 *                                                                                       \
 	 NS_PER_SEC) /* dropping younger ones is a loss: at 1,000 blocks a second they last 8 s */
@@ -114,7 +115,7 @@ struct thread_history {
 	struct thread *threads;
 	struct other_record *oldest;
 	size_t bytes, bytes_max;
-	uint64_t newest_ns;
+	uint64_t newest_ns, keep_ns;
 	struct jank_rec_waited pending[PENDING_CNT]; /* by the low bits of the tid; size 0: none */
 };
 
@@ -126,6 +127,7 @@ struct thread_history *thread_history__new(size_t max, struct losses *losses)
 		return NULL;
 	history->losses = losses;
 	history->bytes_max = max;
+	history->keep_ns = KEEP_NS;
 	history->known = known_tasks__new();
 	if (history->known)
 		return history;
@@ -177,12 +179,20 @@ static void drop_old(struct thread_history *history)
 		uint64_t ts_ns = history->oldest->event.rec.hdr.ts_ns, age_ns;
 
 		age_ns = history->newest_ns > ts_ns ? history->newest_ns - ts_ns : 0;
-		if (history->bytes <= history->bytes_max && age_ns <= KEEP_NS)
+		if (history->bytes <= history->bytes_max && age_ns <= history->keep_ns)
 			return;
 		if (age_ns < NEEDED_NS)
 			losses__add(history->losses, LOSS_EVIDENCE_CAPPED, 1);
 		drop(history, history->oldest);
 	}
+}
+
+void thread_history__rest(struct thread_history *history, uint64_t now_ns, uint64_t open_ns)
+{
+	history->keep_ns = open_ns < KEEP_NS - REST_NS ? open_ns + REST_NS : KEEP_NS;
+	if (now_ns > history->newest_ns)
+		history->newest_ns = now_ns;
+	drop_old(history);
 }
 
 static struct thread *thread_of(struct thread_history *history, uint32_t tid)
