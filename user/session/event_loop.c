@@ -160,6 +160,11 @@ int event_loop__timer(struct event_loop *loop, uint64_t first_ns, uint64_t perio
 	return res;
 }
 
+void event_loop__retime(int fd, uint64_t period_ns)
+{
+	set_timer(fd, period_ns, period_ns);
+}
+
 int event_loop__round(struct event_loop *loop)
 {
 	struct epoll_event events[ROUND_MAX];

@@ -30,6 +30,7 @@ void event_loop__remove(struct event_loop *loop, int fd);
  */
 int event_loop__timer(struct event_loop *loop, uint64_t first_ns, uint64_t period_ns, event_fn fn,
 		      void *ctx);
+void event_loop__retime(int fd, uint64_t period_ns); /* a timer fires that often from now on */
 
 /* Waits for one round of events and calls their functions. Returns 0 or -errno. */
 int event_loop__round(struct event_loop *loop);

@@ -21,12 +21,13 @@
  * Reading takes longer with many CPUs or processes; then it is done less often: at most one part in
  * this many of our CPU time.
  */
-#define MACHINE_TIMER_SHARE  500  /* for the timer */
-#define MACHINE_ALWAYS_SHARE 2000 /* the same, of an agent */
-#define MACHINE_BLOCK_SHARE  100  /* for blocks */
-/* After so long without a block, an agent's timer reads only so often. */
-#define MACHINE_QUIET_NS (10 * NS_PER_SEC)
-#define MACHINE_REST_NS	 (900 * NS_PER_MS) /* less than four of its ticks, which may jitter */
+#define MACHINE_TIMER_SHARE  500	       /* for the timer */
+#define MACHINE_ALWAYS_SHARE 2000	       /* the same, of an agent */
+#define MACHINE_BLOCK_SHARE  100	       /* for blocks */
+#define MACHINE_NS	     (100 * NS_PER_MS) /* periods of the timer */
+#define MACHINE_ALWAYS_NS    (250 * NS_PER_MS) /* of an agent, which is to cost nearly nothing */
+#define MACHINE_REST_NS	     NS_PER_SEC	       /* of an agent after so long without a block: */
+#define MACHINE_QUIET_NS     (10 * NS_PER_SEC)
 
 void session__flush_raw(struct session *s)
 {
@@ -59,15 +60,17 @@ void machine_readings__read(struct machine_readings *readings, uint64_t now_ns)
 
 void machine_readings__due(struct machine_readings *readings)
 {
-	uint64_t now_ns = clock__mono_ns(), wait_ns;
 	unsigned share = readings->always_on ? MACHINE_ALWAYS_SHARE : MACHINE_TIMER_SHARE;
+	uint64_t now_ns = clock__mono_ns();
 
-	wait_ns = readings->cost_ns * share;
-	if (readings->always_on && now_ns - readings->block_ns > MACHINE_QUIET_NS &&
-	    wait_ns < MACHINE_REST_NS)
-		wait_ns = MACHINE_REST_NS;
-	if (now_ns - readings->read_ns >= wait_ns)
+	if (now_ns - readings->read_ns >= readings->cost_ns * share)
 		machine_readings__read(readings, now_ns);
+	if (!readings->always_on)
+		readings->period_ns = MACHINE_NS;
+	else
+		readings->period_ns = now_ns - readings->block_ns > MACHINE_QUIET_NS
+					      ? MACHINE_REST_NS
+					      : MACHINE_ALWAYS_NS;
 }
 
 static void set_load(struct machine_readings *readings, const struct jank_rec_block *rec,

@@ -294,10 +294,13 @@ struct machine_readings {
 	uint64_t read_ns, cost_ns; /* time of the last reading; CPU time that it cost us */
 	uint64_t block_ns;	   /* time of the last block */
 	bool always_on;		   /* the run has no end: the timer reads less often */
+	int timer_fd;
+	uint64_t period_ns; /* of the timer */
 };
 
 void machine_readings__read(struct machine_readings *readings, uint64_t now_ns);
-void machine_readings__due(struct machine_readings *readings); /* the same, called by a timer */
+/* The same, called by a timer. Sets period_ns: without blocks an agent reads once a second. */
+void machine_readings__due(struct machine_readings *readings);
 
 /* --- unwatched_look.c: what is not watched, and why */
 
@@ -336,7 +339,8 @@ void unwatched_look__free(struct unwatched_look *look);
  */
 struct cost_meter {
 	int stats_fd; /* open within a window, else -1 */
-	bool always;  /* another user switched the statistics on permanently */
+	int timer_fd;
+	bool always; /* another user switched the statistics on permanently */
 	uint64_t window_start_ns, windows_ns, last_ns, every_ns;
 };
 

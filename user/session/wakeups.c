@@ -15,12 +15,12 @@
 #define LOOK_MIN_NS	   (20 * NS_PER_MS)
 #define LOOKS_PER_HANG	   5 /* a hang is reported at most --hang / 5 late; see on_look */
 #define STATUS_NS	   NS_PER_SEC
+#define COST_WINDOW_NS	   (100 * NS_PER_MS) /* the kernel's statistics are on so long */
+#define COST_REST_NS	   NS_PER_SEC
 #define UNWATCHED_NS	   NS_PER_SEC	      /* first report of what is not watched */
 #define UNWATCHED_AGAIN_NS (300 * NS_PER_SEC) /* an agent's next one */
 #define PAUSE_NS	   (30 * NS_PER_MS)   /* between slices of that look, or of one for mains */
 #define EARLY_LOOK_NS	   (50 * NS_PER_MS)   /* by then the sink thread knows most processes */
-#define MACHINE_NS	   (100 * NS_PER_MS)
-#define MACHINE_ALWAYS_NS  (250 * NS_PER_MS) /* of an agent, which is to cost nearly nothing */
 
 static void on_signal(void *ctx, uint64_t arg)
 {
@@ -184,36 +184,46 @@ static void on_mains(void *ctx, uint64_t arg)
 
 static void on_cost(void *ctx, uint64_t arg)
 {
+	struct cost_meter *meter = ctx;
+	bool in_window = meter->stats_fd >= 0;
+
 	(void)arg;
-	cost_meter__tick(ctx);
+	cost_meter__tick(meter);
+	if (in_window != (meter->stats_fd >= 0))
+		event_loop__retime(meter->timer_fd, in_window ? COST_REST_NS : COST_WINDOW_NS);
 }
 
 static void on_machine(void *ctx, uint64_t arg)
 {
 	struct session *s = ctx;
+	uint64_t period_ns = s->machine.period_ns;
 
 	(void)arg;
 	machine_readings__due(&s->machine);
+	if (s->machine.period_ns != period_ns)
+		event_loop__retime(s->machine.timer_fd, s->machine.period_ns);
 	sink_thread__pace(s->sink_thread);
 }
 
 int session__add_events(struct session *s, struct err *err)
 {
 	uint64_t look = look_period(s->opts);
-	uint64_t machine = s->machine.always_on ? MACHINE_ALWAYS_NS : MACHINE_NS;
+	struct machine_readings *machine = &s->machine;
 	int res;
 
-	machine_readings__read(&s->machine, clock__mono_ns());
+	machine_readings__due(machine);
 	if ((res = event_loop__add(s->event_loop, s->end.signal_fd, on_signal, s, 0)) < 0 ||
 	    (res = event_loop__add(s->event_loop, s->end.closed_fd, on_stop, s, 0)) < 0 ||
 	    (res = event_loop__add(s->event_loop, ring__fd(s->ring), on_ring, s, 0)) < 0 ||
 	    (res = event_loop__timer(s->event_loop, look, look, on_look, s)) < 0 ||
 	    (res = event_loop__timer(s->event_loop, EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
 	    (res = event_loop__timer(s->event_loop, 4 * EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
-	    (res = event_loop__timer(s->event_loop, machine, machine, on_machine, s)) < 0 ||
+	    (res = machine->timer_fd = event_loop__timer(s->event_loop, machine->period_ns,
+							 machine->period_ns, on_machine, s)) < 0 ||
 	    (features__has(&s->features, FEATURE_BPF_STATS) && !s->opts->cpu_ppm &&
-	     (res = event_loop__timer(s->event_loop, machine, machine, on_cost, &s->cost_meter)) <
-		     0) ||
+	     (res = s->cost_meter.timer_fd =
+		      event_loop__timer(s->event_loop, COST_WINDOW_NS, COST_WINDOW_NS, on_cost,
+					&s->cost_meter)) < 0) ||
 	    (s->discovery.mains &&
 	     (res = event_loop__timer(s->event_loop, NS_PER_SEC, NS_PER_SEC, on_mains, s)) < 0) ||
 	    (options__traces(s->opts) &&
