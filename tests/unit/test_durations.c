@@ -313,9 +313,37 @@ static void test_take_new(void)
 	is_uint(more.max_ns, 90000, "one that is longer than all before is exact");
 }
 
+static void test_pack(void)
+{
+	struct durations d = { .edge_ns = 1000, .over_cnt = 2 }, found;
+	struct durations_packed *packed = NULL;
+
+	durations__add_many(&d, 500, 3);
+	durations__add_many(&d, 70000, 2);
+	is_int(durations__pack(&d, &packed), 0, "durations are packed");
+	ok(packed->len < 200, "in %u buckets", packed->len);
+	durations__unpack(packed, &found);
+	ok(!memcmp(&d, &found, sizeof(d)), "and found again");
+	durations__add_one(&d, 1);
+	durations__add_one(&d, UINT64_MAX);
+	is_int(durations__pack(&d, &packed), 0, "from the first to the last bucket, too");
+	durations__unpack(packed, &found);
+	ok(!memcmp(&d, &found, sizeof(d)), "they are found again");
+	d = (struct durations){ .total = 7 };
+	is_int(durations__pack(&d, &packed), 0, "counts that contradict the total");
+	durations__unpack(packed, &found);
+	ok(!memcmp(&d, &found, sizeof(d)), "stay as they are");
+	d = (struct durations){};
+	is_int(durations__pack(&d, &packed), 0, "none at all");
+	ok(!packed, "take no memory");
+	durations__unpack(packed, &found);
+	ok(!memcmp(&d, &found, sizeof(d)), "and are none again");
+}
+
 int main(void)
 {
 	srandom(1);
+	test_pack();
 	test_take_new();
 	test_log2();
 	test_edges();

@@ -5,7 +5,10 @@
  */
 #include "model/durations.h"
 
+#include <errno.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 
 /*
  * Maximum distance of a quantile from the middle of its bucket, as a fraction of the bucket's
@@ -89,6 +92,42 @@ void durations__add(struct durations *d, const struct jank_hist *hist)
 	d->max_ns = longer(d->max_ns, hist->max_ns);
 	for (unsigned i = 0; i < JANK_HIST_BUCKETS; i++)
 		d->cnt[i] += hist->cnt[i];
+}
+
+int durations__pack(const struct durations *d, struct durations_packed **p)
+{
+	struct durations_packed *packed = NULL;
+	uint32_t first = 0, end = JANK_HIST_BUCKETS;
+	size_t size;
+
+	if (d->total) {
+		while (first < end && !d->cnt[first])
+			first++;
+		while (first < end && !d->cnt[end - 1])
+			end--;
+		size = (end - first) * sizeof(*d->cnt);
+		packed = malloc(sizeof(*packed) + size);
+		if (!packed)
+			return -ENOMEM;
+		*packed = (struct durations_packed){ d->total,	  d->max_ns, d->edge_ns,
+						     d->over_cnt, first,     end - first };
+		memcpy(packed->cnt, &d->cnt[first], size);
+	}
+	free(*p);
+	*p = packed;
+	return 0;
+}
+
+void durations__unpack(const struct durations_packed *p, struct durations *ret)
+{
+	*ret = (struct durations){};
+	if (!p)
+		return;
+	ret->total = p->total;
+	ret->max_ns = p->max_ns;
+	ret->edge_ns = p->edge_ns;
+	ret->over_cnt = p->over_cnt;
+	memcpy(&ret->cnt[p->first], p->cnt, p->len * sizeof(*p->cnt));
 }
 
 void durations__add_many(struct durations *d, uint64_t ns, uint64_t cnt)

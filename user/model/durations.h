@@ -29,6 +29,21 @@ struct durations {
 	uint64_t cnt[JANK_HIST_BUCKETS];
 };
 
+/*
+ * The same for storage: only the buckets from the first to the last that is not empty. A program's
+ * durations take some 100 of them.
+ */
+struct durations_packed {
+	uint64_t total, max_ns, edge_ns, over_cnt;
+	uint32_t first, len; /* of cnt */
+	uint64_t cnt[];
+};
+
+/* Puts *d into *p, which free() releases; NULL: empty. -ENOMEM: *p is as before. */
+int durations__pack(const struct durations *d, struct durations_packed **p);
+void durations__unpack(const struct durations_packed *p,
+		       struct durations *ret); /* p: may be NULL */
+
 /* Durations from lower_ns to upper_ns, both inclusive. */
 struct durations_bucket {
 	uint64_t lower_ns, upper_ns, cnt;

@@ -18,8 +18,10 @@ struct key {
 
 struct entry {
 	struct key key;
-	struct loop_hist hist; /* process: set by hists__name, not shared */
-	bool gone;	       /* its process had ended at the last hists__fold */
+	char *process; /* set by hists__name; NULL: none was */
+	uint64_t dispatch_cnt, block_cnt;
+	struct durations_packed *durations, *starts;
+	bool gone; /* its process had ended at the last hists__fold */
 	UT_hash_handle hh;
 };
 
@@ -36,7 +38,9 @@ struct hists *hists__new(void)
 static void drop(struct hists *hists, struct entry *entry)
 {
 	HASH_DEL(hists->entries, entry);
-	free(entry->hist.process);
+	free(entry->process);
+	free(entry->durations);
+	free(entry->starts);
 	free(entry);
 }
 
@@ -70,8 +74,6 @@ static struct entry *own_entry(struct hists *hists, struct key key)
 	if (!entry)
 		return NULL;
 	entry->key = key;
-	entry->hist.pid = key.pid;
-	entry->hist.loop = key.loop;
 	HASH_ADD(hh, hists->entries, key, sizeof(key), entry);
 	return entry;
 }
@@ -96,9 +98,30 @@ static int set_name(struct entry *entry, const char *name)
 
 	if (!copy)
 		return -ENOMEM;
-	free(entry->hist.process);
-	entry->hist.process = copy;
+	free(entry->process);
+	entry->process = copy;
 	return 0;
+}
+
+/* The name is borrowed. */
+static void read_entry(const struct entry *entry, struct loop_hist *ret)
+{
+	*ret = (struct loop_hist){ .pid = entry->key.pid,
+				   .loop = entry->key.loop,
+				   .process = entry->process,
+				   .dispatch_cnt = entry->dispatch_cnt,
+				   .block_cnt = entry->block_cnt };
+	durations__unpack(entry->durations, &ret->durations);
+	durations__unpack(entry->starts, &ret->starts);
+}
+
+/* Its counts. 0 or -ENOMEM. */
+static int write_entry(struct entry *entry, const struct loop_hist *hist)
+{
+	entry->dispatch_cnt = hist->dispatch_cnt;
+	entry->block_cnt = hist->block_cnt;
+	return durations__pack(&hist->durations, &entry->durations)
+		       ?: durations__pack(&hist->starts, &entry->starts);
 }
 
 static void sum(struct loop_hist *to, const struct loop_hist *from)
@@ -109,14 +132,24 @@ static void sum(struct loop_hist *to, const struct loop_hist *from)
 	durations__merge(&to->starts, &from->starts);
 }
 
-static int add(struct hists *hists, const struct loop_hist *hist)
+/* entry: NULL if there was no memory for it. 0 or -ENOMEM. */
+static int add_to(struct entry *entry, const struct loop_hist *hist)
 {
-	struct entry *entry = entry_of(hists, hist->pid, hist->loop);
+	struct loop_hist all;
 
 	if (!entry)
 		return -ENOMEM;
-	sum(&entry->hist, hist);
-	return hist->process && entry->key.pid ? set_name(entry, hist->process) : 0;
+	read_entry(entry, &all);
+	sum(&all, hist);
+	return write_entry(entry, &all);
+}
+
+static int add(struct hists *hists, const struct loop_hist *hist)
+{
+	struct entry *entry = entry_of(hists, hist->pid, hist->loop);
+	int res = add_to(entry, hist);
+
+	return !res && hist->process && entry->key.pid ? set_name(entry, hist->process) : res;
 }
 
 int hists__add(struct hists *hists, const struct jank_rec_thread *rec)
@@ -144,7 +177,7 @@ void hists__each(const struct hists *hists,
 	const struct entry *entry;
 
 	for (entry = hists->entries; entry; entry = entry->hh.next)
-		fn(ctx, entry->key.pid, entry->hist.dispatch_cnt);
+		fn(ctx, entry->key.pid, entry->dispatch_cnt);
 }
 
 int hists__name(struct hists *hists, uint32_t pid, const char *name)
@@ -165,12 +198,12 @@ int hists__name(struct hists *hists, uint32_t pid, const char *name)
 int hists__merge(struct hists *hists, const struct hists *other)
 {
 	struct entry *entry, *next;
+	struct loop_hist hist;
 
 	HASH_ITER (hh, other->entries, entry, next) {
-		int res = add(hists, &entry->hist);
-
-		if (res)
-			return res;
+		read_entry(entry, &hist);
+		if (add(hists, &hist))
+			return -ENOMEM;
 	}
 	hists->totals.dispatch_cnt += other->totals.dispatch_cnt;
 	hists->totals.block_cnt += other->totals.block_cnt;
@@ -213,7 +246,7 @@ int hists__list(const struct hists *hists, struct loop_hist **ret, size_t *ret_c
 	if (!list)
 		return -ENOMEM;
 	HASH_ITER (hh, hists->entries, entry, next) {
-		list[i] = entry->hist;
+		read_entry(entry, &list[i]);
 		if (list[i].process)
 			list[i].process = strdup(list[i].process); /* optional */
 		i++;
@@ -227,15 +260,13 @@ int hists__list(const struct hists *hists, struct loop_hist **ret, size_t *ret_c
 /* --- what is new */
 
 /* Adds from's counts to the entry of pid 0. 0 or -ENOMEM. */
-static int lump(struct hists *hists, const struct loop_hist *from)
+static int lump(struct hists *hists, const struct entry *from)
 {
-	const struct key key = { 0, from->loop };
-	struct entry *to = own_entry(hists, key);
+	const struct key key = { 0, from->key.loop };
+	struct loop_hist hist;
 
-	if (!to)
-		return -ENOMEM;
-	sum(&to->hist, from);
-	return 0;
+	read_entry(from, &hist);
+	return add_to(own_entry(hists, key), &hist);
 }
 
 /* `now` is full: the processes that have no entry of their own any more are in that of pid 0. */
@@ -248,39 +279,46 @@ static int fold_lumped(struct hists *told, const struct hists *now)
 	HASH_ITER (hh, told->entries, entry, next) {
 		if (find_entry(now, entry->key))
 			continue;
-		if (lump(told, &entry->hist))
+		if (lump(told, entry))
 			return -ENOMEM;
 		drop(told, entry);
 	}
 	return 0;
 }
 
-/* Returns false if it has nothing new. */
-static bool take_new(struct loop_hist *told, const struct loop_hist *now, struct loop_hist *ret)
+/* With nothing new ret->dispatch_cnt is 0. told: NULL if there was no memory for it. 0 or -ENOMEM. */
+static int take_new(struct entry *told, const struct entry *now, struct loop_hist *ret)
 {
-	*ret = (struct loop_hist){ .pid = now->pid, .loop = now->loop };
-	durations__take_new(&told->durations, &now->durations, &ret->durations);
-	durations__take_new(&told->starts, &now->starts, &ret->starts);
+	struct loop_hist before, all;
+	int res;
+
+	if (!told)
+		return -ENOMEM;
+	read_entry(told, &before);
+	read_entry(now, &all);
+	*ret = (struct loop_hist){ .pid = all.pid, .loop = all.loop };
+	durations__take_new(&before.durations, &all.durations, &ret->durations);
+	durations__take_new(&before.starts, &all.starts, &ret->starts);
+	res = write_entry(told, &before);
+	if (res)
+		return res;
 	ret->dispatch_cnt = ret->durations.total;
-	if (ret->dispatch_cnt && now->process)
-		ret->process = strdup(now->process); /* optional */
-	return ret->dispatch_cnt;
+	if (ret->dispatch_cnt && all.process)
+		ret->process = strdup(all.process); /* optional */
+	return 0;
 }
 
 int hists__take_new(struct hists *told, const struct hists *now, struct loop_hist **ret,
 		    size_t *ret_cnt)
 {
 	struct loop_hist *list = calloc(HASH_COUNT(now->entries) + 1, sizeof(*list));
-	struct entry *entry, *next, *before;
+	struct entry *entry, *next;
 	size_t cnt = 0;
 	int res = list ? fold_lumped(told, now) : -ENOMEM;
 
 	HASH_ITER (hh, now->entries, entry, next) {
-		before = res ? NULL : own_entry(told, entry->key);
-		if (before && take_new(&before->hist, &entry->hist, &list[cnt]))
-			cnt++;
-		else if (!before)
-			res = -ENOMEM;
+		res = res ?: take_new(own_entry(told, entry->key), entry, &list[cnt]);
+		cnt += !res && list[cnt].dispatch_cnt;
 	}
 	if (cnt)
 		qsort(list, cnt, sizeof(*list), by_pid);
@@ -295,8 +333,8 @@ static int fold(const struct hists_run *run, struct entry *told)
 	struct entry *ended = find_entry(run->ended, told->key);
 	struct entry *left_out = run->left_out ? find_entry(run->left_out, told->key) : NULL;
 
-	if ((ended && (lump(run->ended, &ended->hist) || lump(run->told, &ended->hist))) ||
-	    (left_out && lump(run->left_out, &left_out->hist)))
+	if ((ended && (lump(run->ended, ended) || lump(run->told, ended))) ||
+	    (left_out && lump(run->left_out, left_out)))
 		return -ENOMEM;
 	if (ended)
 		drop(run->ended, ended);
