@@ -286,7 +286,9 @@ static int fold_lumped(struct hists *told, const struct hists *now)
 	return 0;
 }
 
-/* With nothing new ret->dispatch_cnt is 0. told: NULL if there was no memory for it. 0 or -ENOMEM. */
+/*
+ * With nothing new, ret->dispatch_cnt is 0. told: NULL if there was no memory for it. 0 or -ENOMEM.
+ */
 static int take_new(struct entry *told, const struct entry *now, struct loop_hist *ret)
 {
 	struct loop_hist before, all;
