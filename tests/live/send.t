@@ -369,6 +369,26 @@ def test_parent_killed():
     backend.close()
 
 
+def test_both_killed():
+    """Nobody is left to start it again: the log says so."""
+    folder, backend = bad.scratch("killed-both"), Backend()
+    simjank = bad.simjank("--wait", "--scenario", "sleep:8ms", "--gap", "2ms", "--short-rate", "0", "--count", 300)
+    tracer = bad.Tracer("--json", "-t", "5ms", "-F", "0", "--interval", "100ms", "--spool", folder, "--clickhouse-url", backend.url,
+                        "-p", simjank.pid)
+    bad.wait_for(lambda: sender_of(tracer)[1])
+    pids = sender_of(tracer)
+    for sig in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in pids:
+            os.kill(pid, sig)
+    ok(bad.wait_for(lambda: "both processes that send records have ended" in tracer.stderr()), "both killed: the log says it", tracer.stderr())
+    simjank.send_signal(signal.SIGUSR1)
+    simjank.wait()
+    result = tracer.finish(60)
+    spooled = sum(count for _, count in batches(folder))
+    ok(result.status == 0 and spooled == len(result.records()), f"both killed: the spool has the {len(result.records())} records", spooled)
+    backend.close()
+
+
 def test_tracer_killed():
     """kill -9 of all: the open batch is in the spool, too."""
     folder, backend = bad.scratch("tracer"), Backend()
@@ -507,6 +527,7 @@ def main():
     test_killed("sender", lambda tracer: sender_of(tracer)[1], 20)
     test_killed("deliver", lambda tracer: own_process(tracer.pid, "jankbpf-deliver"), 20)
     test_parent_killed()
+    test_both_killed()
     test_tracer_killed()
     test_agent()
     test_disk_full()

@@ -172,6 +172,11 @@ void sender_process__free(struct sender_process *s)
 	free(s);
 }
 
+int sender_process__fd(const struct sender_process *s)
+{
+	return s ? s->sock : -1;
+}
+
 pid_t sender_process__parent(const struct sender_process *s)
 {
 	return s && s->shared && s->shared->parent > 0 ? s->shared->parent : 0;

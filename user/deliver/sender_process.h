@@ -5,7 +5,7 @@
  * the tracer. The tracer's filter of system calls is not for it, so it could not be started again
  * from there: it has a parent, started before that filter and confined in the same way, which does
  * it. If the parent ends, the process becomes the parent of a new one; if both end at once, nothing
- * is sent until the next run.
+ * is sent until the next run, which the log says.
  */
 #ifndef JANK_DELIVER_SENDER_PROCESS_H
 #define JANK_DELIVER_SENDER_PROCESS_H
@@ -27,6 +27,9 @@ int sender_process__start(const struct options *opts, struct sender_process **re
 
 /* Ends it: it has a second for what is left in the spool. Accepts NULL. */
 void sender_process__free(struct sender_process *sender);
+
+/* A socket, borrowed: hung up once both have ended. -1 for NULL. */
+int sender_process__fd(const struct sender_process *sender);
 
 /* The parent, and the process that sends; 0: none now. Any thread. Accept NULL. */
 pid_t sender_process__parent(const struct sender_process *sender);

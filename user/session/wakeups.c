@@ -63,6 +63,16 @@ static void on_stdout_closed(void *ctx, uint64_t arg)
 	on_stop(ctx, arg);
 }
 
+static void on_sender_end(void *ctx, uint64_t arg)
+{
+	struct session *s = ctx;
+
+	(void)arg;
+	event_loop__remove(s->event_loop, sender_process__fd(s->sender));
+	log__error("both processes that send records have ended: nothing is sent until jankbpf "
+		   "starts again; records wait in the spool");
+}
+
 /* By now, active programs have shown their loops. */
 static void on_unwatched(void *ctx, uint64_t arg)
 {
@@ -235,7 +245,9 @@ int session__add_events(struct session *s, struct err *err)
 	     (res = event_loop__add(s->event_loop, deliver__control_fd(s->deliver), on_command, s,
 				    0)) < 0) ||
 	    (s->opts->duration_ns &&
-	     (res = event_loop__timer(s->event_loop, s->opts->duration_ns, 0, on_stop, s)) < 0))
+	     (res = event_loop__timer(s->event_loop, s->opts->duration_ns, 0, on_stop, s)) < 0) ||
+	    (s->sender && (res = event_loop__hangup(s->event_loop, sender_process__fd(s->sender),
+						    on_sender_end, s, 0)) < 0))
 		return err__set(err, -res, "cannot watch for events: %s", strerror(-res));
 	if (s->opts->command != CMD_AGENT)
 		event_loop__hangup(s->event_loop, STDOUT_FILENO, on_stdout_closed, s,
