@@ -34,6 +34,8 @@ SERVER_XML = """<?xml version="1.0"?>
   <macros><shard>{shard}</shard><replica>{replica}</replica></macros>
   <remote_servers><jankbpf>{shards}</jankbpf></remote_servers>
   <distributed_ddl><path>/clickhouse/task_queue/ddl</path></distributed_ddl>
+  <!-- a killed server with a single part may not know it: half of the table is wrong then, at which it would not start -->
+  <merge_tree><replicated_max_ratio_of_wrong_parts>1</replicated_max_ratio_of_wrong_parts></merge_tree>
 </yandex>
 """
 USERS_XML = """<?xml version="1.0"?>
