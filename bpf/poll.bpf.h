@@ -402,7 +402,7 @@ static __noinline struct jank_thread *poll__thread(struct task_struct *task,
 
 	if (t && t->loop == JANK_LOOP_POLL)
 		return t;
-	if (t ? off__ends(t, task) : filter__is_left(task))
+	if (t ? t->off && off__ends(t, task) : filter__is_left(task))
 		return NULL;
 	if (t ? t->phase != JANK_PHASE_NONE && t->loop != JANK_LOOP_PARK
 	      : !filter__wants(JANK_LOOP_POLL) || !filter__traced(task))

@@ -191,7 +191,8 @@ static DIR *open_list(uint32_t pid)
 
 /*
  * An ended process is found late, by a whole look; until then its pid is not reused. Pids are
- * listed by two looks, as the newest one may not be in the list yet.
+ * listed by two looks, as the newest one may not be in the list yet; all of them are after pids
+ * have begun anew.
  */
 static void begin_look(struct mains *mains)
 {
@@ -205,7 +206,7 @@ static void begin_look(struct mains *mains)
 	mains->proc = open_list(mains->whole ? 0 : from);
 	mains->pending = !mains->proc;
 	mains->newest_pid = newest;
-	mains->next_pid = newest && before ? before + 1 : 0;
+	mains->next_pid = before && newest >= before ? before + 1 : 0;
 }
 
 static void end_look(struct mains *mains, int res)
