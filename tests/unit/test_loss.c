@@ -43,6 +43,13 @@ static void test_list(void)
 	is_str(list[0].reason, "stack_failed", "in the order of reasons");
 	is_str(list[1].reason, "queue_full", "in the order of reasons");
 	is_uint(list[1].cnt, 5, "with their counts");
+	ok(!losses__set_listed(&list, &cnt, LOSS_QUEUE_FULL, 7) && cnt == 2 && list[1].cnt == 7,
+	   "a count is set");
+	ok(!losses__set_listed(&list, &cnt, LOSS_SPOOL_FULL, 0) && cnt == 2, "0 adds none");
+	ok(!losses__set_listed(&list, &cnt, LOSS_SPOOL_FULL, 4) && cnt == 3 && list[2].cnt == 4,
+	   "another reason is added");
+	ok(!losses__set_listed(&list, &cnt, LOSS_QUEUE_FULL, 0) && cnt == 2 && list[1].cnt == 4,
+	   "0 takes one out");
 	free(list);
 }
 

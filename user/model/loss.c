@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "model/block.h"
@@ -82,6 +83,28 @@ int losses__list(const struct losses *losses, struct block_loss **ret, size_t *r
 			list[cnt++] = (struct block_loss){ loss__key(i), read_cnt(losses, i) };
 	*ret = list;
 	*ret_cnt = cnt;
+	return 0;
+}
+
+int losses__set_listed(struct block_loss **list, size_t *list_cnt, int reason, uint64_t cnt)
+{
+	struct block_loss *grown = *list;
+	size_t i = 0;
+
+	while (i < *list_cnt && strcmp(grown[i].reason, loss__key(reason)) != 0)
+		i++;
+	if (i == *list_cnt) {
+		if (!cnt)
+			return 0;
+		grown = reallocarray(*list, i + 1, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		*list = grown;
+		++*list_cnt;
+	}
+	grown[i] = (struct block_loss){ loss__key(reason), cnt };
+	if (!cnt)
+		grown[i] = grown[--*list_cnt];
 	return 0;
 }
 

@@ -55,6 +55,9 @@ int block__add_loss(struct block *block, int reason, uint64_t cnt);
  */
 int losses__list(const struct losses *losses, struct block_loss **ret, size_t *ret_cnt);
 
+/* Sets the count of a reason in such a list; 0 takes it out. 0 or -ENOMEM: nothing has changed. */
+int losses__set_listed(struct block_loss **list, size_t *list_cnt, int reason, uint64_t cnt);
+
 /*
  * --- what was dropped because its user was over the share (docs/design.md), by user. The probes'
  * counts are added at the end. Used on the intake thread.

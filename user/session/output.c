@@ -36,8 +36,9 @@ struct output {
 	struct histories *histories; /* borrowed; NULL: none */
 	struct sinks sinks;
 	bool complained[SINK_MAX];
-	uint64_t restart_cnt; /* of the process, as counted in losses */
-	uint64_t dropped;     /* by sinks, as of the last record */
+	uint64_t restart_cnt;  /* of the process, as counted in losses */
+	uint64_t dropped;      /* by sinks, as of the last record */
+	uint64_t told_dropped; /* in intervals */
 	const struct name_client *names;
 	uint64_t name_restart_cnt; /* the same of that process */
 	struct reported reported;
@@ -534,6 +535,11 @@ int output__interval(struct output *out, struct interval *interval)
 	const Jankbpf__Record *record;
 	int res;
 
+	/* The count of an earlier moment lacks what was dropped for the records before this one. */
+	count(out, LOSS_NO_MEMORY,
+	      losses__set_listed(&interval->lost, &interval->lost_cnt, LOSS_SPOOL_FULL,
+				 out->dropped - out->told_dropped));
+	out->told_dropped = out->dropped;
 	count(out, LOSS_NO_MEMORY, reported__set_interval(&out->reported, interval));
 	if (out->limits)
 		loop_hists__join(interval->loops, &interval->loop_cnt);
@@ -563,6 +569,10 @@ int output__summary(struct output *out, struct summary *summary)
 {
 	const Jankbpf__Record *record;
 
+	if (out->dropped) /* as in an interval */
+		count(out, LOSS_NO_MEMORY,
+		      losses__set_listed(&summary->lost, &summary->lost_cnt, LOSS_SPOOL_FULL,
+					 out->dropped));
 	reported__set_summary(&out->reported, summary);
 	set_reactions(out, summary);
 	summary->ignored = out->ignored;
