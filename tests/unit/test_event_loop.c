@@ -189,6 +189,30 @@ static void test_timer_period(void)
 	is_int(fcntl(fd, F_GETFD), -1, "the end of the loop closes it");
 }
 
+static void on_pulse(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	seen.calls++;
+	seen.arg = clock__mono_ns();
+	event_loop__set_pulse(*(int *)ctx, 10 * NS_PER_MS);
+}
+
+static void test_pulse(void)
+{
+	uint64_t first_ns;
+	int fd;
+
+	begin();
+	fd = event_loop__pulse(seen.watch, NS_PER_MS, on_pulse, &fd);
+	ok(fd >= 0, "a timer at the multiples of a time");
+	event_loop__round(seen.watch);
+	first_ns = seen.arg;
+	event_loop__round(seen.watch);
+	ok(seen.calls == 2 && seen.arg / (10 * NS_PER_MS) > first_ns / (10 * NS_PER_MS),
+	   "its next time is a multiple of the new one");
+	event_loop__free(seen.watch);
+}
+
 static void on_alarm(int sig)
 {
 }
@@ -219,6 +243,7 @@ int main(void)
 	test_hangup();
 	test_timer_once();
 	test_timer_period();
+	test_pulse();
 	test_interrupted();
 	return tap__done();
 }

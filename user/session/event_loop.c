@@ -131,21 +131,8 @@ static struct timespec timespec_of(uint64_t ns)
 	return (struct timespec){ .tv_sec = ns / NS_PER_SEC, .tv_nsec = ns % NS_PER_SEC };
 }
 
-/*
- * Timers of a second or less ring at the multiples of their period, so that several of them wake
- * the thread once.
- */
-static int set_timer(int fd, uint64_t first_ns, uint64_t period_ns)
-{
-	bool aligned = first_ns == period_ns && period_ns && period_ns <= NS_PER_SEC;
-	uint64_t at_ns = aligned ? (clock__mono_ns() / period_ns + 1) * period_ns : first_ns;
-	const struct itimerspec spec = { timespec_of(period_ns), timespec_of(at_ns ? at_ns : 1) };
-
-	return timerfd_settime(fd, aligned ? TFD_TIMER_ABSTIME : 0, &spec, NULL) ? -errno : 0;
-}
-
-int event_loop__timer(struct event_loop *loop, uint64_t first_ns, uint64_t period_ns, event_fn fn,
-		      void *ctx)
+static int add_timer(struct event_loop *loop, const struct itimerspec *spec, int flags, event_fn fn,
+		     void *ctx)
 {
 	struct entry entry = { .events = EPOLLIN, .fn = fn, .ctx = ctx, .timer = true };
 	int res;
@@ -153,16 +140,42 @@ int event_loop__timer(struct event_loop *loop, uint64_t first_ns, uint64_t perio
 	entry.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (entry.fd < 0)
 		return -errno;
-	res = set_timer(entry.fd, first_ns, period_ns) ?: add(loop, &entry);
+	res = timerfd_settime(entry.fd, flags, spec, NULL) ? -errno : add(loop, &entry);
 	if (!res)
 		return entry.fd;
 	close(entry.fd);
 	return res;
 }
 
-void event_loop__retime(int fd, uint64_t period_ns)
+int event_loop__timer(struct event_loop *loop, uint64_t first_ns, uint64_t period_ns, event_fn fn,
+		      void *ctx)
 {
-	set_timer(fd, period_ns, period_ns);
+	const struct itimerspec spec = { timespec_of(period_ns),
+					 timespec_of(first_ns ? first_ns : 1) };
+
+	return add_timer(loop, &spec, 0, fn, ctx);
+}
+
+static struct itimerspec next_pulse(uint64_t period_ns)
+{
+	return (struct itimerspec){
+		timespec_of(period_ns),
+		timespec_of((clock__mono_ns() / period_ns + 1) * period_ns),
+	};
+}
+
+int event_loop__pulse(struct event_loop *loop, uint64_t period_ns, event_fn fn, void *ctx)
+{
+	const struct itimerspec spec = next_pulse(period_ns);
+
+	return add_timer(loop, &spec, TFD_TIMER_ABSTIME, fn, ctx);
+}
+
+void event_loop__set_pulse(int fd, uint64_t period_ns)
+{
+	const struct itimerspec spec = next_pulse(period_ns);
+
+	timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL);
 }
 
 int event_loop__round(struct event_loop *loop)

@@ -24,13 +24,18 @@ int event_loop__hangup(struct event_loop *loop, int fd, event_fn fn, void *ctx, 
 void event_loop__remove(struct event_loop *loop, int fd);
 
 /*
- * Starts a timer that fires after first_ns, then every period_ns (0: once). One that is to fire
- * after a period of a second or less may do so earlier the first time. Returns its descriptor or
- * -errno.
+ * Starts a timer that fires after first_ns, then every period_ns (0: once). Returns its descriptor
+ * or -errno.
  */
 int event_loop__timer(struct event_loop *loop, uint64_t first_ns, uint64_t period_ns, event_fn fn,
 		      void *ctx);
-void event_loop__retime(int fd, uint64_t period_ns); /* a timer fires that often from now on */
+
+/*
+ * A timer that fires at the multiples of its period, first after less than one: several of them
+ * wake the thread once. The second function changes the period.
+ */
+int event_loop__pulse(struct event_loop *loop, uint64_t period_ns, event_fn fn, void *ctx);
+void event_loop__set_pulse(int fd, uint64_t period_ns);
 
 /* Waits for one round of events and calls their functions. Returns 0 or -errno. */
 int event_loop__round(struct event_loop *loop);

@@ -311,7 +311,7 @@ int session__use_budget(struct session *s)
 	g->gov.since_back_ns = UINT64_MAX;
 	g->period_ns = clock__mono_ns();
 	g->cpu_ns = session__own_cpu_ns(s);
-	res = event_loop__timer(s->event_loop, PERIOD_NS, PERIOD_NS, on_period, s);
+	res = event_loop__pulse(s->event_loop, PERIOD_NS, on_period, s);
 	g->runs = res >= 0;
 	return res < 0 ? res : 0;
 }

@@ -200,7 +200,7 @@ static void on_cost(void *ctx, uint64_t arg)
 	(void)arg;
 	cost_meter__tick(meter);
 	if (in_window != (meter->stats_fd >= 0))
-		event_loop__retime(meter->timer_fd, in_window ? COST_REST_NS : COST_WINDOW_NS);
+		event_loop__set_pulse(meter->timer_fd, in_window ? COST_REST_NS : COST_WINDOW_NS);
 }
 
 static void on_machine(void *ctx, uint64_t arg)
@@ -211,7 +211,7 @@ static void on_machine(void *ctx, uint64_t arg)
 	(void)arg;
 	machine_readings__due(&s->machine);
 	if (s->machine.period_ns != period_ns)
-		event_loop__retime(s->machine.timer_fd, s->machine.period_ns);
+		event_loop__set_pulse(s->machine.timer_fd, s->machine.period_ns);
 	sink_thread__pace(s->sink_thread);
 }
 
@@ -225,17 +225,16 @@ int session__add_events(struct session *s, struct err *err)
 	if ((res = event_loop__add(s->event_loop, s->end.signal_fd, on_signal, s, 0)) < 0 ||
 	    (res = event_loop__add(s->event_loop, s->end.closed_fd, on_stop, s, 0)) < 0 ||
 	    (res = event_loop__add(s->event_loop, ring__fd(s->ring), on_ring, s, 0)) < 0 ||
-	    (res = event_loop__timer(s->event_loop, look, look, on_look, s)) < 0 ||
+	    (res = event_loop__pulse(s->event_loop, look, on_look, s)) < 0 ||
 	    (res = event_loop__timer(s->event_loop, EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
 	    (res = event_loop__timer(s->event_loop, 4 * EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
-	    (res = machine->timer_fd = event_loop__timer(s->event_loop, machine->period_ns,
-							 machine->period_ns, on_machine, s)) < 0 ||
+	    (res = machine->timer_fd =
+		     event_loop__pulse(s->event_loop, machine->period_ns, on_machine, s)) < 0 ||
 	    (features__has(&s->features, FEATURE_BPF_STATS) && !s->opts->cpu_ppm &&
-	     (res = s->cost_meter.timer_fd =
-		      event_loop__timer(s->event_loop, COST_WINDOW_NS, COST_WINDOW_NS, on_cost,
-					&s->cost_meter)) < 0) ||
+	     (res = s->cost_meter.timer_fd = event_loop__pulse(s->event_loop, COST_WINDOW_NS,
+							       on_cost, &s->cost_meter)) < 0) ||
 	    (s->discovery.mains &&
-	     (res = event_loop__timer(s->event_loop, NS_PER_SEC, NS_PER_SEC, on_mains, s)) < 0) ||
+	     (res = event_loop__pulse(s->event_loop, NS_PER_SEC, on_mains, s)) < 0) ||
 	    (options__traces(s->opts) &&
 	     (res = s->unwatched_look.timer_fd = event_loop__timer(
 		      s->event_loop, UNWATCHED_NS, PAUSE_NS, on_unwatched, s)) < 0) ||
