@@ -139,6 +139,8 @@ static int add_to(struct entry *entry, const struct loop_hist *hist)
 
 	if (!entry)
 		return -ENOMEM;
+	if (!entry->durations && !entry->starts && !entry->block_cnt && !entry->dispatch_cnt)
+		return write_entry(entry, hist);
 	read_entry(entry, &all);
 	sum(&all, hist);
 	return write_entry(entry, &all);
