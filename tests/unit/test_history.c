@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "model/history.h"
@@ -207,6 +208,8 @@ static void *write_on(void *arg)
 	for (uint64_t i = 0; !w->ends; i++) {
 		entries[i & (cnt - 1)] = SWITCH(10 * i, (uint32_t)i, (uint32_t)i + 1);
 		__atomic_store_n(&head->cnt, i + 1, __ATOMIC_RELEASE);
+		if (!(i & (cnt / 2 - 1))) /* a copy takes a millisecond: some must not lose all */
+			usleep(2000);
 	}
 	return NULL;
 }
