@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "model/block.h"
@@ -48,24 +47,30 @@ const char *loss__key(int reason)
 	return reason >= 0 && reason < LOSS_CNT ? keys[reason] : "unknown";
 }
 
-int block__add_loss(struct block *block, int reason, uint64_t cnt)
+/* The entry of a reason; a new one has 0. NULL: out of memory. */
+static struct block_loss *entry_of(struct block_loss **list, size_t *list_cnt, int reason)
 {
 	const char *key = loss__key(reason);
-	struct block_loss *lost;
+	struct block_loss *grown;
 
-	if (!cnt)
-		return 0;
-	for (size_t i = 0; i < block->lost_cnt; i++)
-		if (block->lost[i].reason == key) {
-			block->lost[i].cnt += cnt;
-			return 0;
-		}
-	lost = realloc(block->lost, (block->lost_cnt + 1) * sizeof(*lost));
-	if (!lost)
-		return -ENOMEM;
-	block->lost = lost;
-	lost[block->lost_cnt++] = (struct block_loss){ key, cnt };
-	return 0;
+	for (size_t i = 0; i < *list_cnt; i++)
+		if ((*list)[i].reason == key)
+			return &(*list)[i];
+	grown = reallocarray(*list, *list_cnt + 1, sizeof(*grown));
+	if (!grown)
+		return NULL;
+	*list = grown;
+	grown[*list_cnt] = (struct block_loss){ key, 0 };
+	return &grown[(*list_cnt)++];
+}
+
+int block__add_loss(struct block *block, int reason, uint64_t cnt)
+{
+	struct block_loss *loss = cnt ? entry_of(&block->lost, &block->lost_cnt, reason) : NULL;
+
+	if (loss)
+		loss->cnt += cnt;
+	return cnt && !loss ? -ENOMEM : 0;
 }
 
 int losses__list(const struct losses *losses, struct block_loss **ret, size_t *ret_cnt)
@@ -88,23 +93,13 @@ int losses__list(const struct losses *losses, struct block_loss **ret, size_t *r
 
 int losses__set_listed(struct block_loss **list, size_t *list_cnt, int reason, uint64_t cnt)
 {
-	struct block_loss *grown = *list;
-	size_t i = 0;
+	struct block_loss *loss = entry_of(list, list_cnt, reason);
 
-	while (i < *list_cnt && strcmp(grown[i].reason, loss__key(reason)) != 0)
-		i++;
-	if (i == *list_cnt) {
-		if (!cnt)
-			return 0;
-		grown = reallocarray(*list, i + 1, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		*list = grown;
-		++*list_cnt;
-	}
-	grown[i] = (struct block_loss){ loss__key(reason), cnt };
+	if (!loss)
+		return -ENOMEM;
+	loss->cnt = cnt;
 	if (!cnt)
-		grown[i] = grown[--*list_cnt];
+		*loss = (*list)[--*list_cnt];
 	return 0;
 }
 
