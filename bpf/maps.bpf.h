@@ -61,8 +61,8 @@ struct jank_parkers_map {
 	__type(value, struct jank_parks);
 };
 /*
- * Processes whose every loop is unwanted: a pid has the slot pid % JANK_LEFT_MAX, and of several
- * the last one. It makes their waits cheap; jank_parkers has them, too.
+ * Processes of which no loop is wanted, each in slot pid % JANK_LEFT_MAX. A process replaces the
+ * one that had its slot. The map makes their waits cheap; jank_parkers has them, too.
  */
 struct jank_left_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -153,7 +153,13 @@ static bool is_helper(const struct proc_info *info)
 	       !strncmp(info->comm, "jankbpf-", strlen("jankbpf-"));
 }
 
-/* Called for each process of the machine: reads no more than the filters need. */
+bool filter__admits_living(const struct filter *filter, const struct proc_info *info)
+{
+	return filter->all && info->pid != (uint32_t)getpid() && !info->kernel_thread &&
+	       !is_helper(info) && admits_name(filter, info->comm) &&
+	       admits_uid(filter, (pid_t)info->pid) && admits_cgroup(filter, (pid_t)info->pid);
+}
+
 bool filter__admits(const struct filter *filter, pid_t pid)
 {
 	struct proc_info info;
@@ -162,8 +168,7 @@ bool filter__admits(const struct filter *filter, pid_t pid)
 	if (!filter->all || pid == getpid() || procinfo__read_stat(pid, &info, &state) ||
 	    (state == 'Z' && info.thread_cnt <= 1))
 		return false;
-	return !info.kernel_thread && !is_helper(&info) && admits_name(filter, info.comm) &&
-	       admits_uid(filter, pid) && admits_cgroup(filter, pid);
+	return filter__admits_living(filter, &info);
 }
 
 int filter__add_comm(struct filter *filter, const char *glob, struct err *err)

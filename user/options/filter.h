@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct proc_info;
+
 #define FILTER_MAX JANK_FILTER_MAX /* entries of one kind */
 
 struct filter {
@@ -40,8 +42,13 @@ int filter__add_uid(struct filter *filter, const char *uid, struct err *err);
 int filter__add_comm(struct filter *filter, const char *glob, struct err *err);
 int filter__add_cgroup(struct filter *filter, const char *path, struct err *err);
 
-/* True if the probes would trace that process, by its uid, name and cgroup. */
+/*
+ * True if the probes would trace that process, by its uid, name and cgroup. The second function
+ * takes what procinfo__read_stat has just read of a process that lives. Both read no more files
+ * than the filters need.
+ */
 bool filter__admits(const struct filter *filter, pid_t pid);
+bool filter__admits_living(const struct filter *filter, const struct proc_info *info);
 
 /*
  * Compiles a glob for the probes; matches it as they do. '*' is any bytes, '?' is one byte, others

@@ -92,7 +92,7 @@ static enum standing standing_of(const struct mains *mains, const struct proc_in
 {
 	if (info->kernel_thread || info->pid == (uint32_t)getpid())
 		return KERNEL;
-	if (!filter__admits(mains->opts.filter, info->pid))
+	if (!filter__admits_living(mains->opts.filter, info))
 		return OTHER;
 	return mains->watched_cnt < MAINS_MAX ? WATCHED : BEYOND;
 }
