@@ -15,18 +15,23 @@
 #define OPEN(at)   STEP(OPEN, .now_ns = (at))
 #define CLOSE(at)  STEP(CLOSE, .now_ns = (at))
 
-/* A thread in its loop's wait, with a threshold of 5 ms. */
-static void begin(void)
+/* A thread in its loop's wait. */
+static void begin_with(uint64_t threshold_ns)
 {
 	struct jank_conf conf = logic__conf();
 	struct event event;
 
-	conf.threshold_ns = 5 * MS;
+	conf.threshold_ns = threshold_ns;
 	conf.span_min_ns = 1 * MS;
 	logic__load(&conf);
 	STEP(RESET);
 	BEGIN(one, 1000);
 	logic__received(0, &event);
+}
+
+static void begin(void)
+{
+	begin_with(5 * MS);
 }
 
 static void test_prompt(void)
@@ -80,6 +85,27 @@ static void *test_late(void *arg)
 	OPEN(T + 40 * MS);
 	is_uint(CLOSE(T + 41 * MS).block_cnt, 1, "the next dispatch is no block");
 	return NULL;
+}
+
+/* What ran instead is sent for delays of a tenth of the threshold and more. */
+static void test_little_late(void)
+{
+	struct event event;
+
+	begin_with(50 * MS);
+	ASLEEP(T);
+	DUE(T + 10 * MS);
+	GETS(T + 15 * MS - 1);
+	is_uint(OPEN(T + 15 * MS - 1).start_delay_ns, 5 * MS - 1, "a short delay is counted");
+	is_uint(logic__received(JANK_REC_STACK, &event), 0, "and not sent");
+	CLOSE(T + 16 * MS);
+	BEGIN(one, 1000);
+	ASLEEP(T + 20 * MS);
+	DUE(T + 30 * MS);
+	GETS(T + 35 * MS);
+	is_uint(OPEN(T + 35 * MS).start_delay_ns, 5 * MS, "a tenth of the threshold is counted");
+	is_uint(logic__received(JANK_REC_STACK, &event), 1, "and sent");
+	CLOSE(T + 36 * MS);
 }
 
 /* The threshold applies to the sum. */
@@ -189,6 +215,7 @@ int main(void)
 	sched_setaffinity(0, sizeof(set), &set);
 	if (pthread_create(&thread, NULL, test_late, NULL) || pthread_join(thread, NULL))
 		ok(false, "a thread is started");
+	test_little_late();
 	test_sum();
 	test_sleeps_again();
 	test_preempted();
