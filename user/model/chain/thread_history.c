@@ -15,8 +15,8 @@
 #include "base/hash.h"
 
 /*
- * --- Known tasks. The hash keeps insertion order: a thread that is seen again moves to the end,
- * and the least recently seen one is dropped.
+ * --- Known tasks. The hash keeps insertion order: once half of the room is taken, a thread that is
+ * seen again moves to the end. The least recently seen one is dropped.
  */
 
 #define TASK_MAX 16384
@@ -57,12 +57,12 @@ static struct entry *known_tasks_find(const struct known_tasks *tasks, uint32_t 
 }
 
 /*
- * Takes the thread's entry out of the hash: its own, a new one, or the least recently seen one of
- * another thread.
+ * Takes out of the hash what stands for the thread from now on: its entry, or the least recently
+ * seen one of another thread.
  */
-static struct entry *take(struct known_tasks *tasks, uint32_t tid)
+static struct entry *take(struct known_tasks *tasks, struct entry *own)
 {
-	struct entry *entry = known_tasks_find(tasks, tid);
+	struct entry *entry = own;
 
 	if (!entry && HASH_COUNT(tasks->entries) >= TASK_MAX)
 		entry = tasks->entries;
@@ -72,19 +72,29 @@ static struct entry *take(struct known_tasks *tasks, uint32_t tid)
 	return entry;
 }
 
+static void set_task(struct known_task *task, uint32_t tgid, uint32_t tid, const char *comm)
+{
+	if (task->tid != tid || task->tgid != tgid)
+		*task = (struct known_task){ .tgid = tgid, .tid = tid };
+	if (comm && *comm)
+		memcpy(task->comm, comm, JANK_COMM_SZ);
+}
+
 int known_tasks__record(struct known_tasks *tasks, uint32_t tgid, uint32_t tid, const char *comm)
 {
 	struct entry *entry;
 
 	if (!tid) /* the idle task: one for each CPU */
 		return 0;
-	entry = take(tasks, tid);
+	entry = known_tasks_find(tasks, tid);
+	if (entry && HASH_COUNT(tasks->entries) < TASK_MAX / 2) { /* none is dropped soon */
+		set_task(&entry->task, tgid, tid, comm);
+		return 0;
+	}
+	entry = take(tasks, entry);
 	if (!entry)
 		return -ENOMEM;
-	if (entry->task.tid != tid || entry->task.tgid != tgid)
-		entry->task = (struct known_task){ .tgid = tgid, .tid = tid };
-	if (comm && *comm)
-		memcpy(entry->task.comm, comm, JANK_COMM_SZ);
+	set_task(&entry->task, tgid, tid, comm);
 	HASH_ADD(hh, tasks->entries, task.tid, sizeof(tid), entry);
 	return entry ? 0 : -ENOMEM;
 }
