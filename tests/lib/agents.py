@@ -85,11 +85,11 @@ def total(records, field):
 class Redis:
     """A redis-server in a cgroup, with a connection to it."""
 
-    def __init__(self, group, name="redis", *options, env=None):
+    def __init__(self, group, name="redis", *options, env=None, program="redis-server"):
         self.folder = bad.scratch(name)
         os.mkdir(self.folder)
         path = os.path.join(self.folder, "socket")
-        self.process = group.start("redis-server", "--port", "0", "--unixsocket", path, "--dir", self.folder, "--save", "",
+        self.process = group.start(program, "--port", "0", "--unixsocket", path, "--dir", self.folder, "--save", "",
                                    "--enable-debug-command", "yes", *options, stdout=subprocess.DEVNULL, env=env)
         bad.STARTED.append(self.process)
         self.pid = self.process.pid

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Table by pid. A build id is read once for each file, as long as it is the same file. */
+/*
+ * Table by pid. What a file says is read once, as long as it is the same file.
+ *
+ * All of Android's apps run the same program, app_process. The app is in an APK, which the process
+ * maps some time after its first dispatch; it maps those of others, too. Its own one is that whose
+ * manifest has the package that the process calls itself after ("org.example.app:remote").
+ */
 #include "enrich/applications.h"
 
 #include <errno.h>
@@ -8,23 +14,35 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "files/file.h"
+#include "files/proc.h"
+#include "files/zip.h"
 #include "procfs/appinfo.h"
+#include "procfs/procinfo.h"
 #include "symbol/elf/elffunc.h"
 
-#define FILES_MAX 64 /* the oldest is replaced */
+#define FILES_MAX    64 /* the oldest is replaced */
+#define ARCHIVES_MAX 16 /* of a process */
+#define LOOKS_MAX    8	/* for the APK of a process, a second apart and more */
+#define LOOK_NS	     NS_PER_SEC
 
 struct entry {
 	uint32_t pid;
 	struct application app;
+	struct identity *android; /* an Android app; NULL: another program */
+	bool wants_package;	  /* its APK is not found */
+	unsigned look_cnt;
+	uint64_t looked_ns;
 	UT_hash_handle hh;
 };
 
 struct known_file {
 	uint64_t dev, inode, size, written_ns;
 	char build_id[BUILD_ID_HEX_SZ]; /* "": none */
+	struct package package;
 };
 
 struct applications {
@@ -42,6 +60,7 @@ static void drop(struct applications *apps, struct entry *entry)
 {
 	HASH_DEL(apps->entries, entry);
 	application__clear(&entry->app);
+	identity__free(entry->android);
 	free(entry);
 }
 
@@ -69,66 +88,193 @@ static bool is_same(const struct known_file *a, const struct known_file *b)
 }
 
 /* Takes over fd. */
-static const char *read_file(struct applications *apps, int fd, const struct known_file *key)
+static const struct known_file *read_file(struct applications *apps, int fd,
+					  const struct known_file *key)
 {
 	struct known_file *file = &apps->files[apps->file_cnt++ % FILES_MAX];
 	struct elffunc elf;
 
 	*file = *key;
+	elffunc__package(fd, &file->package);
 	if (!elffunc__open(fd, &elf)) {
 		snprintf(file->build_id, sizeof(file->build_id), "%s", elf.elf.build_id);
 		elffunc__close(&elf);
 	}
-	return file->build_id;
+	return file;
 }
 
-/* "": none, or not readable now. */
-static const char *build_id_of(struct applications *apps, uint32_t pid)
+/* Takes over fd, which may be -errno. Valid until the next call. */
+static const struct known_file *look_into(struct applications *apps, int fd, const struct stat *st)
 {
-	struct stat st;
+	static const struct known_file none;
 	struct known_file key;
-	char path[32];
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
-	fd = openfile__link(path, &st);
 	if (fd < 0)
-		return "";
-	key = (struct known_file){ .dev = st.st_dev,
-				   .inode = st.st_ino,
-				   .size = (uint64_t)st.st_size,
+		return &none;
+	key = (struct known_file){ .dev = st->st_dev,
+				   .inode = st->st_ino,
+				   .size = (uint64_t)st->st_size,
 				   .written_ns = image__written_ns(fd) };
 	for (size_t i = 0; i < apps->file_cnt && i < FILES_MAX; i++) {
 		if (is_same(&apps->files[i], &key)) {
 			close(fd);
-			return apps->files[i].build_id;
+			return &apps->files[i];
 		}
 	}
 	return read_file(apps, fd, &key);
 }
 
+/* --- an Android app's package */
+
+/* The paths of the archives that a process maps, each once. */
+struct archives {
+	char *paths[ARCHIVES_MAX];
+	size_t cnt;
+};
+
+static int add_archive(void *ctx, const struct proc_maps_line *line)
+{
+	struct archives *archives = ctx;
+
+	if (!zip_entry__is_archive(line->path))
+		return 0;
+	for (size_t i = 0; i < archives->cnt; i++)
+		if (!strcmp(archives->paths[i], line->path))
+			return 0;
+	if (archives->cnt == ARCHIVES_MAX)
+		return 1;
+	return text__copy(&archives->paths[archives->cnt++], line->path);
+}
+
+static int set_package(struct application *app, const struct package *package)
+{
+	app->package_code = package->code;
+	if ((*package->name && text__copy(&app->package, package->name)) ||
+	    (*package->version && text__copy(&app->package_version, package->version)))
+		return -ENOMEM;
+	return 0;
+}
+
+/* "org.example.app:remote" is a process of org.example.app. */
+static bool is_named_after(const char *process, const char *package)
+{
+	size_t len = strcspn(process, ":");
+
+	return len && strlen(package) == len && !memcmp(process, package, len);
+}
+
+static int take_package(struct applications *apps, struct entry *entry, const char *name,
+			const char *path)
+{
+	const struct known_file *file;
+	struct stat st;
+	char root[32];
+
+	snprintf(root, sizeof(root), "/proc/%u/root", entry->pid);
+	file = look_into(apps, openfile__in_root(root, path, &st), &st);
+	if (!is_named_after(name, file->package.name))
+		return 0;
+	entry->wants_package = false;
+	return set_package(&entry->app, &file->package);
+}
+
+static int look_for_package(struct applications *apps, struct entry *entry)
+{
+	struct archives archives = {};
+	char path[32], *name;
+	int res = procname__read((pid_t)entry->pid, &name);
+
+	entry->look_cnt++;
+	entry->looked_ns = clock__mono_ns();
+	snprintf(path, sizeof(path), "/proc/%u/maps", entry->pid);
+	if (name && maps_lines__each_file(path, add_archive, &archives) == -ENOMEM)
+		res = -ENOMEM;
+	for (size_t i = 0; i < archives.cnt; i++) {
+		if (!res && entry->wants_package)
+			res = take_package(apps, entry, name, archives.paths[i]);
+		free(archives.paths[i]);
+	}
+	free(name);
+	return res;
+}
+
+static bool is_android_app(const struct identity *process)
+{
+	const char *program = text__base_name(process->exe);
+
+	return !strcmp(program, "app_process64") || !strcmp(program, "app_process32");
+}
+
+static int find_package(struct applications *apps, struct entry *entry,
+			const struct identity *process)
+{
+	identity__free(entry->android);
+	entry->android = NULL;
+	entry->look_cnt = 0;
+	entry->wants_package = is_android_app(process);
+	if (!entry->wants_package)
+		return 0;
+	entry->android = identity__copy(process);
+	return entry->android ? look_for_package(apps, entry) : -ENOMEM;
+}
+
+/* --- a process */
+
+static struct entry *get(struct applications *apps, uint32_t pid)
+{
+	struct entry *entry = find(apps, pid);
+
+	if (entry)
+		return entry;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return NULL;
+	entry->pid = pid;
+	HASH_ADD(hh, apps->entries, pid, sizeof(entry->pid), entry);
+	return entry;
+}
+
+static int read_program(struct applications *apps, struct identity *process)
+{
+	const struct known_file *file;
+	struct stat st;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", process->pid);
+	file = look_into(apps, openfile__link(path, &st), &st);
+	if (*file->build_id && text__copy(&process->app.build_id, file->build_id))
+		return -ENOMEM;
+	return set_package(&process->app, &file->package);
+}
+
 int applications__read(struct applications *apps, struct identity *process)
 {
-	struct entry *entry = find(apps, process->pid);
-	const char *build_id = build_id_of(apps, process->pid);
+	struct entry *entry = get(apps, process->pid);
 	int res;
 
+	if (!entry)
+		return -ENOMEM;
 	application__clear(&process->app);
-	res = appinfo__read((pid_t)process->pid, &process->app);
-	if (!res && *build_id)
-		res = text__copy(&process->app.build_id, build_id);
-	if (res)
-		return res;
-	if (!entry) {
-		entry = calloc(1, sizeof(*entry));
-		if (!entry)
-			return -ENOMEM;
-		entry->pid = process->pid;
-		HASH_ADD(hh, apps->entries, pid, sizeof(entry->pid), entry);
-		if (!entry)
-			return -ENOMEM;
-	}
-	return application__copy(&entry->app, &process->app);
+	res = appinfo__read((pid_t)process->pid, &process->app) ?: read_program(apps, process);
+	res = res ?: application__copy(&entry->app, &process->app);
+	res = res ?: find_package(apps, entry, process);
+	return res ?: application__copy(&process->app, &entry->app);
+}
+
+static bool is_due(const struct entry *entry)
+{
+	return entry->wants_package && entry->android && entry->look_cnt < LOOKS_MAX &&
+	       clock__mono_ns() - entry->looked_ns >= LOOK_NS << entry->look_cnt;
+}
+
+const struct identity *applications__look_again(struct applications *apps, uint32_t pid)
+{
+	struct entry *entry = find(apps, pid);
+
+	if (!entry || !is_due(entry) || look_for_package(apps, entry) || entry->wants_package ||
+	    application__copy(&entry->android->app, &entry->app))
+		return NULL;
+	return entry->android;
 }
 
 const struct application *applications__of(const struct applications *apps, uint32_t pid)

@@ -167,6 +167,21 @@ int zip_directory__next(const struct zip_directory *dir, size_t *at, struct zip_
 	return whole ? take_member(dir->fd, entry, ret) : 0;
 }
 
+int zip_directory__find(const struct zip_directory *dir, const char *name, struct zip_member *ret)
+{
+	const uint8_t *entry = dir->bytes;
+	size_t left = dir->len, len = strlen(name), whole;
+	int res;
+
+	for (; (whole = entry_sz(entry, left)); entry += whole, left -= whole) {
+		if (get16(entry + 28) != len || memcmp(entry + ENTRY_SZ, name, len))
+			continue;
+		res = take_member(dir->fd, entry, ret);
+		return res > 0 ? 0 : res;
+	}
+	return -ENOENT;
+}
+
 int zip_directory__read(struct zip_directory *dir, int fd)
 {
 	uint64_t offset, len;

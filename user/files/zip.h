@@ -52,6 +52,9 @@ struct zip_member {
  */
 int zip_directory__next(const struct zip_directory *dir, size_t *at, struct zip_member *ret);
 
+/* The first member with this name. 0; -ENOENT: none, or it is not usable; or -errno. */
+int zip_directory__find(const struct zip_directory *dir, const char *name, struct zip_member *ret);
+
 /*
  * Finds the stored file that holds the archive's byte at offset. 0; -ENOENT: none; -ENOEXEC: not a
  * zip file (or larger than 4 GiB); or -errno.

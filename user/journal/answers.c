@@ -138,7 +138,10 @@ static int add_process(struct answers *a, ProtobufCMessage *message)
 			 .service_version = m->service_version,
 			 .service_namespace = m->service_namespace,
 			 .environment = m->deployment_environment,
-			 .build_id = m->build_id },
+			 .build_id = m->build_id,
+			 .package = m->package,
+			 .package_version = m->package_version,
+			 .package_code = m->package_code },
 	};
 	return 0;
 }

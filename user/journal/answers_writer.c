@@ -386,6 +386,10 @@ int journal__add_process(struct journal_writer *jw, const struct identity *proce
 	message.service_namespace = process->app.service_namespace;
 	message.deployment_environment = process->app.environment;
 	message.build_id = process->app.build_id;
+	message.package = process->app.package;
+	message.package_version = process->app.package_version;
+	if (process->app.package_code)
+		SET(&message, package_code, process->app.package_code);
 	if (process->names_uid)
 		SET(&message, names_uid, process->names_uid);
 	return journal_writer__message(jw, JOURNAL_PROCESS, &message.base);

@@ -6,6 +6,7 @@
 #include "model/block.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -295,8 +296,12 @@ int application__copy(struct application *ret, const struct application *from)
 	    !text__copy(&ret->service_version, from->service_version) &&
 	    !text__copy(&ret->service_namespace, from->service_namespace) &&
 	    !text__copy(&ret->environment, from->environment) &&
-	    !text__copy(&ret->build_id, from->build_id))
+	    !text__copy(&ret->build_id, from->build_id) &&
+	    !text__copy(&ret->package, from->package) &&
+	    !text__copy(&ret->package_version, from->package_version)) {
+		ret->package_code = from->package_code;
 		return 0;
+	}
 	application__clear(ret);
 	return -ENOMEM;
 }
@@ -308,12 +313,21 @@ void application__clear(struct application *app)
 	free(app->service_namespace);
 	free(app->environment);
 	free(app->build_id);
+	free(app->package);
+	free(app->package_version);
 	*app = (struct application){};
 }
 
-const char *application__version(const struct application *app)
+void application__add_version(struct strbuf *sb, const struct application *app)
 {
-	return app->service_version ?: app->build_id;
+	const char *version = app->service_version ?: app->package_version ?: app->build_id;
+
+	if (app->service_version || !app->package_code)
+		strbuf__adds(sb, version ?: "");
+	else if (app->package_version)
+		strbuf__addf(sb, "%s (%" PRIu64 ")", version, app->package_code);
+	else
+		strbuf__addf(sb, "(%" PRIu64 ")", app->package_code);
 }
 
 /* --- Copies of a process's identity: each thread has its own. */

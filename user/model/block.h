@@ -10,6 +10,7 @@
 #ifndef JANK_MODEL_BLOCK_H
 #define JANK_MODEL_BLOCK_H
 
+#include "base/strbuf.h"
 #include "bpf/jank_abi.h"
 #include "model/hist.h"
 #include "model/loss.h"
@@ -239,12 +240,14 @@ struct host_info {
 struct application {
 	char *service_name, *service_version, *service_namespace, *environment;
 	char *build_id; /* of the executable: lower-case hex */
+	char *package, *package_version;
+	uint64_t package_code; /* Android's version code; 0: none */
 };
 
 int application__copy(struct application *ret, const struct application *from); /* 0, -ENOMEM */
 void application__clear(struct application *app); /* frees its texts */
-/* Its version: borrowed from app; NULL: not known. */
-const char *application__version(const struct application *app);
+/* Adds its version, "2.7.1" or Android's "2.7.1 (45)"; nothing if it is not known. */
+void application__add_version(struct strbuf *sb, const struct application *app);
 
 enum block_type { BLOCK_JANK, BLOCK_HANG };
 

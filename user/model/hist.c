@@ -387,6 +387,7 @@ static int by_name(const void *a, const void *b)
 		{ x->app.service_namespace, y->app.service_namespace },
 		{ x->app.environment, y->app.environment },
 		{ x->app.build_id, y->app.build_id },
+		{ x->app.package_version, y->app.package_version },
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
@@ -395,6 +396,8 @@ static int by_name(const void *a, const void *b)
 		if (order)
 			return order;
 	}
+	if (x->app.package_code != y->app.package_code)
+		return x->app.package_code < y->app.package_code ? -1 : 1;
 	return (x->threshold_ns > y->threshold_ns) - (x->threshold_ns < y->threshold_ns);
 }
 

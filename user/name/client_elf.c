@@ -139,10 +139,38 @@ static int elf_entry(void *ctx, int fd, uint64_t offset, struct zip_entry *ret)
 	return res < -4095 || res > 0 ? -EIO : (int)res;
 }
 
+/* A text from that process may be anything. */
+static void clean(char *text)
+{
+	char copy[PACKAGE_TEXT_SZ];
+
+	memcpy(copy, text, sizeof(copy));
+	copy[sizeof(copy) - 1] = '\0';
+	package__set_text(text, copy);
+}
+
+static int elf_package(void *ctx, int fd, struct package *ret)
+{
+	struct name_client *client = ctx;
+	struct wire in;
+	int64_t res;
+
+	*ret = (struct package){};
+	pthread_mutex_lock(&client->lock);
+	res = ask_about(client, fd, NAME_ELF_PACKAGE, 0, 0, &in);
+	if (!res)
+		wire__take(&in, ret, sizeof(*ret));
+	pthread_mutex_unlock(&client->lock);
+	clean(ret->name);
+	clean(ret->version);
+	return !res && in.bad ? -EIO : res < -4095 || res > 0 ? -EIO : (int)res;
+}
+
 const struct elffunc_ops name_client_elf_ops = {
 	.open = elf_open,
 	.find = elf_find,
 	.has_section = elf_has_section,
 	.close = elf_close,
 	.entry = elf_entry,
+	.package = elf_package,
 };

@@ -288,6 +288,7 @@ static const serve_fn serve[NAME_OP_CNT] = {
 	[NAME_ELF_SECTION] = serve_elf_section,
 	[NAME_ELF_CLOSE] = serve_elf_close,
 	[NAME_ELF_ENTRY] = serve_elf_entry,
+	[NAME_ELF_PACKAGE] = serve_elf_package,
 };
 
 /* --- the process */

@@ -25,5 +25,6 @@ int64_t serve_elf_find(struct server *s, const struct name_request *req, struct 
 int64_t serve_elf_section(struct server *s, const struct name_request *req, struct wire *in);
 int64_t serve_elf_close(struct server *s, const struct name_request *req, struct wire *in);
 int64_t serve_elf_entry(struct server *s, const struct name_request *req, struct wire *in);
+int64_t serve_elf_package(struct server *s, const struct name_request *req, struct wire *in);
 
 #endif

@@ -93,3 +93,17 @@ int64_t serve_elf_entry(struct server *s, const struct name_request *req, struct
 	close(fd);
 	return res;
 }
+
+int64_t serve_elf_package(struct server *s, const struct name_request *req, struct wire *in)
+{
+	int fd = broker_client__open(BROKER_OFFERED, NULL, "", NULL), res;
+	struct package package;
+
+	if (fd < 0)
+		return fd;
+	res = file__package(fd, &package);
+	if (!res)
+		strbuf__add(&s->out, &package, sizeof(package));
+	close(fd);
+	return res;
+}

@@ -315,24 +315,38 @@ static ssize_t longer_title(pid_t pid, uint64_t start, char *words, size_t size)
 	return end ? end - words + 1 : 0;
 }
 
+/* Reads the command line. Returns its length, or 0: not readable. */
+static size_t read_words(pid_t pid, char *words, size_t size)
+{
+	uint64_t start, end, len;
+	ssize_t n;
+
+	if (!procinfo__memory_at(pid, PROCINFO_COMMAND_LINE, &start, &end))
+		return 0;
+	len = end - start < size ? end - start : size;
+	n = apart__memory(pid, start, words, len);
+	if (n > 0 && words[n - 1] && len < size)
+		n = longer_title(pid, start, words, size) ?: n;
+	return n > 0 ? (size_t)n : 0;
+}
+
 int procrole__read(pid_t pid, char **ret)
 {
 	char words[CMDLINE_MAX];
-	uint64_t start, end, len;
-	const char *role;
-	ssize_t n;
+	size_t len = read_words(pid, words, sizeof(words));
+	const char *role = len ? procrole__parse(words, len) : NULL;
 
-	*ret = NULL;
-	if (!procinfo__memory_at(pid, PROCINFO_COMMAND_LINE, &start, &end))
-		return 0;
-	len = end - start < sizeof(words) ? end - start : sizeof(words);
-	n = apart__memory(pid, start, words, len);
-	if (n > 0 && words[n - 1] && len < sizeof(words))
-		n = longer_title(pid, start, words, sizeof(words)) ?: n;
-	role = n > 0 ? procrole__parse(words, n) : NULL;
-	if (role)
-		*ret = strdup(role);
+	*ret = role ? strdup(role) : NULL;
 	return role && !*ret ? -ENOMEM : 0;
+}
+
+int procname__read(pid_t pid, char **ret)
+{
+	char words[CMDLINE_MAX];
+	size_t len = read_words(pid, words, sizeof(words));
+
+	*ret = len ? strndup(words, len) : NULL;
+	return len && !*ret ? -ENOMEM : 0;
 }
 
 /* --- threads; they are searched only for a process in its own pid namespace */

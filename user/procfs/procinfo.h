@@ -71,6 +71,12 @@ const char *procinfo__parse_cgroup(char *text); /* into text, or NULL */
 int procrole__read(pid_t pid, char **ret);
 
 /*
+ * The same for the first word: the program's name, or the title that it has written over it. An
+ * Android app writes its own there, after its start.
+ */
+int procname__read(pid_t pid, char **ret);
+
+/*
  * Parses words that each end in a zero byte (or in a blank: Chromium joins them). Changes the text.
  */
 const char *procrole__parse(char *words, size_t len);

@@ -176,8 +176,11 @@ static void on_certain(void *ctx, struct block *block)
 /* 0 or -ENOMEM */
 static int name_application(struct sink_thread *sink, uint32_t pid, struct application *ret)
 {
+	const struct identity *found = applications__look_again(sink->parts->applications, pid);
 	const struct application *app = applications__of(sink->parts->applications, pid);
 
+	if (found && sink->parts->journal)
+		lose(sink, journal__add_process(sink->parts->journal, found), LOSS_JOURNAL);
 	return app ? application__copy(ret, app) : 0;
 }
 

@@ -188,16 +188,19 @@ static void add_message(struct strbuf *sb, const Jankbpf__Message *message)
 /* --- the log */
 
 /*
- * The application's version is its build id. BlockCanary's parser expects an int: the first 28 bits
- * of it, 0 for none.
+ * BlockCanary's parser expects an int: of Android's version code the part that is no major version,
+ * else the first 28 bits of the build id, 0 for none.
  */
-static unsigned version_code(const char *build_id)
+static uint32_t version_code(const Jankbpf__Block *block)
 {
+	const char *build_id = block->app_build_id;
 	char digits[8] = "";
 
+	if (block->package_code)
+		return (uint32_t)block->package_code;
 	if (build_id && strlen(build_id) >= sizeof(digits))
 		memcpy(digits, build_id, sizeof(digits) - 1);
-	return (unsigned)strtoul(digits, NULL, 16);
+	return (uint32_t)strtoul(digits, NULL, 16);
 }
 
 /* The block's end, not now: a log that is written again after a kill has the same bytes. */
@@ -239,8 +242,8 @@ static void add_basics(struct strbuf *sb, const Jankbpf__Block *block, const cha
 	const Jankbpf__Host *host = block->host ? block->host : &unknown;
 
 	add_str(sb, "qua", qualifier ? qualifier : "jankbpf " JANK_VERSION);
-	add_str(sb, "versionName", block->app_build_id);
-	add_u64(sb, "versionCode", version_code(block->app_build_id));
+	add_str(sb, "versionName", block->package_version ?: block->app_build_id);
+	add_u64(sb, "versionCode", version_code(block));
 	add_str(sb, "imei", "empty_imei");
 	add_u64(sb, "uid", block->has_uid ? block->uid : UID_UNKNOWN);
 	add_str(sb, "network", block->network);

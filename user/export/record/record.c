@@ -222,6 +222,9 @@ static void set_process(struct record *r, Jankbpf__Block *ret, const struct bloc
 	ret->pod = record__str(r, block->pod);
 	ret->unit = record__str(r, block->unit);
 	SET_APPLICATION(r, ret, &block->app);
+	ret->package = record__str(r, block->app.package);
+	ret->package_version = record__str(r, block->app.package_version);
+	SET_KNOWN(ret, package_code, block->app.package_code);
 	ret->reduced = (char *)block->reduced;
 	SET_KNOWN(ret, names_uid, block->names_uid);
 	SET_KNOWN(ret, ns_pid, block->ns_pid);

@@ -88,7 +88,7 @@ struct record {
 	 (message)->service_version = record__str(r, (app)->service_version),                      \
 	 (message)->service_namespace = record__str(r, (app)->service_namespace),                  \
 	 (message)->deployment_environment = record__str(r, (app)->environment),                   \
-	 (message)->version = record__str(r, application__version(app)))
+	 (message)->version = record__version(r, app))
 /* Sets a number; 0 means unknown. */
 #define SET_KNOWN(message, field, value)                                                           \
 	((message)->has_##field = !!(value), (message)->field = (value))
@@ -107,6 +107,9 @@ char *record__take_words(struct record *r);
 
 /* The string itself if it is UTF-8, as protobuf requires; else a cleaned copy. NULL for NULL. */
 char *record__str(struct record *r, const char *text);
+
+/* NULL: not known. */
+char *record__version(struct record *r, const struct application *app);
 
 /* Sets the uint64 field of that name: for states and losses, which have tables of names. */
 void record__set_named(ProtobufCMessage *message, const char *name, uint64_t value);

@@ -273,6 +273,14 @@ char *record__str(struct record *r, const char *text)
 	return arena__str(&r->arena, text);
 }
 
+char *record__version(struct record *r, const struct application *app)
+{
+	struct strbuf *sb = record__words(r);
+
+	application__add_version(sb, app);
+	return sb->len ? record__take_words(r) : NULL;
+}
+
 void record__set_named(ProtobufCMessage *message, const char *name, uint64_t value)
 {
 	const ProtobufCFieldDescriptor *field =

@@ -240,7 +240,8 @@ static void put_application(struct text *t, const Jankbpf__Block *block)
 
 	put_part(t, "service", block->service_name, &first);
 	put_part(t, "of", block->service_namespace, &first);
-	if (block->service_name || block->service_version)
+	put_part(t, "package", block->package, &first);
+	if (!first || block->service_version)
 		put_part(t, "version", block->version, &first);
 	put_part(t, "in", block->deployment_environment, &first);
 	if (!first)

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- GNU build-id note of a file, of the vdso, or of the kernel's own notes */
+/* --- notes of a file, of the vdso, or of the kernel */
 
-#define BUILDID_NOTES_MAX 4096 /* headers examined: some files have megabytes of other notes */
+#define NOTE_HEADERS_MAX 4096 /* examined: some files have megabytes of other notes */
 
 static uint64_t padded(uint32_t size)
 {
@@ -33,31 +33,40 @@ static bool keep_hex(const struct image *img, uint64_t off, size_t len, char *he
 	return true;
 }
 
-bool buildid__find(const struct image *img, uint64_t off, uint64_t size, char *hex)
+bool elf_note__find(const struct image *img, struct image_part notes, uint32_t type,
+		    const char owner[4], struct image_part *ret)
 {
 	uint64_t at = 0;
 	unsigned i;
 
-	if (!image__holds(img, off, size))
+	if (!image__holds(img, notes.begin, notes.size))
 		return false;
-	for (i = 0; i < BUILDID_NOTES_MAX && size - at >= sizeof(Elf64_Nhdr); i++) {
+	for (i = 0; i < NOTE_HEADERS_MAX && notes.size - at >= sizeof(Elf64_Nhdr); i++) {
+		uint64_t begin = notes.begin + at, whole;
 		Elf64_Nhdr note; /* the same in both classes */
 		char name[4];
-		uint64_t whole;
 
-		if (image__read(img, off + at, &note, sizeof(note)))
+		if (image__read(img, begin, &note, sizeof(note)))
 			return false;
 		whole = sizeof(note) + padded(note.n_namesz) + padded(note.n_descsz);
-		if (whole > size - at)
+		if (whole > notes.size - at)
 			return false;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(name) &&
-		    !image__read(img, off + at + sizeof(note), name, sizeof(name)) &&
-		    !memcmp(name, "GNU", sizeof(name)))
-			return keep_hex(img, off + at + sizeof(note) + sizeof(name), note.n_descsz,
-					hex);
+		*ret = (struct image_part){ begin + sizeof(note) + sizeof(name), note.n_descsz };
+		if (note.n_type == type && note.n_namesz == sizeof(name) &&
+		    !image__read(img, begin + sizeof(note), name, sizeof(name)) &&
+		    !memcmp(name, owner, sizeof(name)))
+			return true;
 		at += whole;
 	}
 	return false;
+}
+
+bool buildid__find(const struct image *img, uint64_t off, uint64_t size, char *hex)
+{
+	struct image_part id;
+
+	return elf_note__find(img, (struct image_part){ off, size }, NT_GNU_BUILD_ID, "GNU", &id) &&
+	       keep_hex(img, id.begin, id.size, hex);
 }
 
 #define PHDRS_MAX     512

@@ -10,6 +10,7 @@
 #define JANK_SYMBOL_ELF_ELF_H
 
 #include "files/file.h"
+#include "files/package.h"
 #include <elf.h>
 
 #define ELF_LOADS_MAX	 64
@@ -68,12 +69,29 @@ int elf__each_symbol(const struct elf *elf, const struct elf_section *table, siz
 /* Finds the address (without bias) at which a file offset is loaded. Returns 0 or -ENOENT. */
 int elf__vaddr(const struct elf_segment *loads, size_t cnt, uint64_t offset, uint64_t *ret);
 
-/* --- build ids, read from ELF notes, stored as lower-case hex */
+/* --- notes */
 
 /*
- * Looks for a GNU build-id note in [off, off + size). Writes it as hex to hex (BUILD_ID_HEX_SZ
- * bytes), which stays unchanged when there is none.
+ * Finds the first note of a type and owner (three letters and a zero) among the notes of a segment
+ * or section. ret: its content, in the image.
+ */
+bool elf_note__find(const struct image *img, struct image_part notes, uint32_t type,
+		    const char owner[4], struct image_part *ret);
+
+/*
+ * Looks for a GNU build-id note in [off, off + size). Writes it as lower-case hex to hex
+ * (BUILD_ID_HEX_SZ bytes), which stays unchanged when there is none.
  */
 bool buildid__find(const struct image *img, uint64_t off, uint64_t size, char *hex);
+
+/* --- elf_package.c */
+
+/*
+ * Reads the package of an executable from its package metadata (a note with JSON, see
+ * https://uapi-group.org/specifications/specs/package_metadata_for_executable_files), or that of an
+ * APK from its manifest. fd: of the file, borrowed. Returns 0; -ENOENT: the file does not say; or
+ * -errno.
+ */
+int file__package(int fd, struct package *ret);
 
 #endif

@@ -38,6 +38,13 @@ int elffunc__entry(int fd, uint64_t offset, struct zip_entry *ret)
 	return zip_entry__at(fd, offset, ret);
 }
 
+int elffunc__package(int fd, struct package *ret)
+{
+	if (remote.ops)
+		return remote.ops->package(remote.ctx, fd, ret);
+	return file__package(fd, ret);
+}
+
 /* The image is only for the code. */
 static int open_remote(struct elffunc *ret, const struct image *img, uint64_t base, uint64_t size)
 {

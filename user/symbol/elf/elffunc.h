@@ -42,6 +42,7 @@ struct elffunc_ops {
 	bool (*has_section)(void *ctx, const char *name);
 	void (*close)(void *ctx);
 	int (*entry)(void *ctx, int fd, uint64_t offset, struct zip_entry *ret);
+	int (*package)(void *ctx, int fd, struct package *ret);
 };
 
 /* From now on that process parses. NULL: this one. Call it before other threads use a file. */
@@ -49,6 +50,9 @@ void elffunc__use(const struct elffunc_ops *ops, void *ctx);
 
 /* zip_entry__at: the library in an APK that holds the byte at offset. */
 int elffunc__entry(int fd, uint64_t offset, struct zip_entry *ret);
+
+/* file__package: the package that an executable or an APK comes from. */
+int elffunc__package(int fd, struct package *ret);
 
 /* Takes over fd, also on failure. Returns 0, -ENOEXEC or -ENOMEM. */
 int elffunc__open(int fd, struct elffunc *ret);
