@@ -65,30 +65,33 @@ static __always_inline int poll__on_exit(long ret)
 	return 0;
 }
 
-/* The kernel keeps 15 characters of a program's name, hence the short names. */
-#define JANK_TRACEPOINTS(call, name, on_enter, on_exit)                                            \
-	SEC("tp/syscalls/sys_enter_" #call)                                                        \
-	int jank_on_e_##name(struct trace_event_raw_sys_enter *ctx)                                \
-	{                                                                                          \
-		return on_enter;                                                                   \
-	}                                                                                          \
-	SEC("tp/syscalls/sys_exit_" #call)                                                         \
-	int jank_on_x_##name(struct trace_event_raw_sys_exit *ctx)                                 \
-	{                                                                                          \
-		return on_exit;                                                                    \
-	}
+/*
+ * Attached to the tracepoints of several system calls each (user/probes/loader_attach.c), so that
+ * the verifier walks their code once.
+ */
+SEC("tp")
+int jank_on_epoll(struct trace_event_raw_sys_enter *ctx)
+{
+	return loop_wait__on_enter(ctx->args[0], 0);
+}
 
-JANK_TRACEPOINTS(epoll_wait, wait, loop_wait__on_enter(ctx->args[0], 0),
-		 loop_wait__on_exit(ctx->ret))
-JANK_TRACEPOINTS(epoll_pwait, pwait, loop_wait__on_enter(ctx->args[0], 0),
-		 loop_wait__on_exit(ctx->ret))
-JANK_TRACEPOINTS(epoll_pwait2, pwait2, loop_wait__on_enter(ctx->args[0], 0),
-		 loop_wait__on_exit(ctx->ret))
-JANK_TRACEPOINTS(poll, poll, poll__on_enter(), poll__on_exit(ctx->ret))
-JANK_TRACEPOINTS(ppoll, ppoll, poll__on_enter(), poll__on_exit(ctx->ret))
-JANK_TRACEPOINTS(select, select, poll__on_enter(), poll__on_exit(ctx->ret))
-JANK_TRACEPOINTS(pselect6, psel6, poll__on_enter(), poll__on_exit(ctx->ret))
-JANK_TRACEPOINTS(io_uring_enter, uring, poll__on_enter(), poll__on_exit(ctx->ret))
+SEC("tp")
+int jank_on_epoll_x(struct trace_event_raw_sys_exit *ctx)
+{
+	return loop_wait__on_exit(ctx->ret);
+}
+
+SEC("tp")
+int jank_on_poll(struct trace_event_raw_sys_enter *ctx)
+{
+	return poll__on_enter();
+}
+
+SEC("tp")
+int jank_on_poll_x(struct trace_event_raw_sys_exit *ctx)
+{
+	return poll__on_exit(ctx->ret);
+}
 
 /*
  * The same probes on the tracepoints of all system calls: for kernels without one for each call

@@ -134,38 +134,85 @@ void loader__free(struct loader *loader)
 	free(loader);
 }
 
-/* Attached separately: by loader__see_compat, or as an iterator. */
+/* Attached separately: by loader__see_compat or attach_waits, or as an iterator. */
 static bool attached_apart(const struct loader *loader, const struct bpf_program *prog)
 {
 	const struct jankbpf *skel = loader->skel;
 
 	if (prog == skel->progs.jank_on_sys_enter || prog == skel->progs.jank_on_sys_exit)
 		return loader->compat_apart;
-	return prog == skel->progs.jank_on_task;
+	return prog == skel->progs.jank_on_task ||
+	       bpf_program__type(prog) == BPF_PROG_TYPE_TRACEPOINT;
+}
+
+/* link: NULL, and errno is set, if the attachment failed. */
+static int keep_link(struct loader *loader, const struct bpf_program *prog, struct bpf_link *link,
+		     struct err *err)
+{
+	if (!link)
+		return err__set_exit(err, JANK_EXIT_CANNOT, errno,
+				     "cannot attach '%s': %s; see `jankbpf doctor`",
+				     bpf_program__name(prog), strerror(errno));
+	loader->links[loader->link_cnt++] = link;
+	return 0;
+}
+
+/* point: "enter" or "exit" */
+static int attach_wait(struct loader *loader, const char *point, const char *call,
+		       const struct bpf_program *prog, struct err *err)
+{
+	struct bpf_link *link;
+	char name[64];
+
+	if (!bpf_program__autoload(prog))
+		return 0;
+	snprintf(name, sizeof(name), "sys_%s_%s", point, call);
+	link = bpf_program__attach_tracepoint(prog, "syscalls", name);
+	if (!link && errno == ENOENT) /* epoll_pwait2 came with kernel 5.11 */
+		return 0;
+	return keep_link(loader, prog, link, err);
+}
+
+static int attach_waits(struct loader *loader, struct err *err)
+{
+	const struct jankbpf *skel = loader->skel;
+	struct bpf_program *epoll = skel->progs.jank_on_epoll, *poll = skel->progs.jank_on_poll;
+	struct bpf_program *epoll_x = skel->progs.jank_on_epoll_x;
+	struct bpf_program *poll_x = skel->progs.jank_on_poll_x;
+	const struct {
+		const char *call;
+		const struct bpf_program *enter, *exit;
+	} rows[] = {
+		{ "epoll_wait", epoll, epoll_x },   { "epoll_pwait", epoll, epoll_x },
+		{ "epoll_pwait2", epoll, epoll_x }, { "poll", poll, poll_x },
+		{ "ppoll", poll, poll_x },	    { "select", poll, poll_x },
+		{ "pselect6", poll, poll_x },	    { "io_uring_enter", poll, poll_x },
+	};
+	int res = 0;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows) && !res; i++) {
+		res = attach_wait(loader, "enter", rows[i].call, rows[i].enter, err);
+		res = res ?: attach_wait(loader, "exit", rows[i].call, rows[i].exit, err);
+	}
+	return res;
 }
 
 static int attach_programs(struct loader *loader, struct err *err)
 {
 	struct bpf_program *prog;
+	int res = attach_waits(loader, err);
 
 	bpf_object__for_each_program (prog, loader->skel->obj) {
 		enum bpf_prog_type type = bpf_program__type(prog);
-		struct bpf_link *link;
 
+		if (res)
+			return res;
 		if (!bpf_program__autoload(prog) || attached_apart(loader, prog) ||
 		    type == BPF_PROG_TYPE_PERF_EVENT || type == BPF_PROG_TYPE_KPROBE)
 			continue;
-		link = bpf_program__attach(prog);
-		/* The kernel lacks this system call: epoll_pwait2 before 5.11. */
-		if (!link && errno == ENOENT && type == BPF_PROG_TYPE_TRACEPOINT)
-			continue;
-		if (!link)
-			return err__set_exit(err, JANK_EXIT_CANNOT, errno,
-					     "cannot attach '%s': %s; see `jankbpf doctor`",
-					     bpf_program__name(prog), strerror(errno));
-		loader->links[loader->link_cnt++] = link;
+		res = keep_link(loader, prog, bpf_program__attach(prog), err);
 	}
-	return 0;
+	return res;
 }
 
 int loader__see_compat(struct loader *loader, bool see)
