@@ -78,13 +78,15 @@ PRIMARY KEY (signature, time)
 ORDER BY (signature, time, agent, batch, nr)
 SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
 
--- Stacks by hash. Each agent sends those of its blocks; equal rows merge into one.
+-- Stacks by hash. Each agent sends those of its blocks; equal rows of a month merge into one.
 CREATE TABLE IF NOT EXISTS jankbpf.stacks_local
 (
+    time DateTime,              -- of a block with it
     hash UInt64,
     frames Array(String)        -- innermost first
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/jankbpf/stacks', '{replica}')
+PARTITION BY toYYYYMM(time)
 ORDER BY hash
 SETTINGS replicated_deduplication_window = 0;
 

@@ -331,17 +331,23 @@ def test_errors(cluster):
 
 def test_drop(pb, cluster):
     batch = Batch(pb, 4000, 1)
-    batch.block(4000, "old", EQUAL, NOW - 100 * 86400, 10**9)
-    batch.interval(4000, "old", NOW - 100 * 86400, 1000)
+    then = NOW - 130 * 86400  # its month ended more than 90 days ago, too
+    batch.block(4000, "old", EQUAL, then, 10**9)
+    batch.interval(4000, "old", then, 1000)
+    stacks = "SELECT count() FROM jankbpf.stacks WHERE time < %d" % (NOW - 90 * 86400)
+    recent = cluster.servers[0].value("SELECT uniqExact(hash) FROM jankbpf.stacks")
     bodies = batch.bodies()
     send(cluster.shards[1][0], bodies)
     cluster.synced()
     before = cluster.servers[0].value("SELECT count() FROM jankbpf.blocks")
+    old_stacks = cluster.servers[0].value(stacks)
     done = fleet(cluster, "drop", "--older", "2160h", "--clickhouse-timeout", "60s")
     cluster.synced()
     after = [server.value("SELECT count() FROM jankbpf.blocks") for server in cluster.servers]
     tap.check(done.returncode == 0 and "blocks_local" in done.stdout and "loops_local" in done.stdout and after == [before - 1] * 4,
               "drop deletes old days on all shards, and nothing else", done, before, after)
+    now = cluster.servers[0].value(stacks), cluster.servers[0].value("SELECT uniqExact(hash) FROM jankbpf.stacks")
+    tap.check(old_stacks == 1 and "stacks_local" in done.stdout and now == (0, recent), "and the stacks of an old month", done, old_stacks, now)
     left = cluster.servers[3].value("SELECT count() FROM jankbpf.loops_local WHERE version = 'old'")
     kept = cluster.servers[0].value("SELECT sumMerge(blocks) FROM jankbpf.faults_hourly WHERE version = 'old'")
     tap.check(left == 0 and kept == 1, "views keep their counts", left, kept)

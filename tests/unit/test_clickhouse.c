@@ -112,6 +112,9 @@ static void check_block(const struct block *block, const Jankbpf__Record *record
 	ok(json_array_size(json_object_get(json_array_get(rows, 0), "stacks")) ==
 		   json_array_size(stacks),
 	   "each of its stacks has a row");
+	ok(number_at(stacks, 0, "time") ==
+		   (json_array_size(stacks) ? number_at(rows, 0, "time") : 0),
+	   "of the block's time");
 	text = text_at(rows, 0, "record");
 	ok(text && !json__read_record(text, strlen(text), &read, &unknown, NULL) && !unknown,
 	   "the whole record can be read back");

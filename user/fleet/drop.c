@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Deletes old days: ClickHouse 18.16 has no TTL. */
+/* Deletes old days, and months of stacks: ClickHouse 18.16 has no TTL. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "fleet/fleet.h"
 
-#define DAY_S	 86400u
 #define DAYS_MAX 100000u
 
 struct old_day {
@@ -23,16 +22,24 @@ struct old_days {
 	uint64_t before_s;
 };
 
-/* The end of the day "20260131" in UTC; 0: the partition is no day. */
-static uint64_t end_of_day(const char *partition)
+/* The end of the day "20260131" or the month "202601" in UTC, in s; 0: the partition is neither. */
+static uint64_t end_of(const char *partition)
 {
-	struct tm tm = {};
+	bool is_day = strlen(partition) == 8;
+	struct tm tm = { .tm_mday = 1 };
 	const char *end;
 
-	if (strlen(partition) != 8 || strspn(partition, "0123456789") != 8)
+	if ((!is_day && strlen(partition) != 6) ||
+	    strspn(partition, "0123456789") != strlen(partition))
 		return 0;
-	end = strptime(partition, "%Y%m%d", &tm);
-	return end && !*end ? (uint64_t)timegm(&tm) + DAY_S : 0;
+	end = strptime(partition, is_day ? "%Y%m%d" : "%Y%m", &tm);
+	if (!end || *end)
+		return 0;
+	if (is_day)
+		tm.tm_mday++;
+	else
+		tm.tm_mon++;
+	return (uint64_t)timegm(&tm);
 }
 
 /* A name that needs no quotes in SQL. */
@@ -45,7 +52,7 @@ static int take_partition(void *ctx, const json_t *row, struct err *err)
 {
 	struct old_days *days = ctx;
 	const char *partition = row__str(row, "partition");
-	uint64_t end_s = end_of_day(partition);
+	uint64_t end_s = end_of(partition);
 	struct old_day *day;
 
 	if (!end_s || end_s > days->before_s || !is_name(row__str(row, "table")) ||

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "export/clickhouse/rows.h"
 
@@ -50,60 +51,68 @@ int block__stacks(const Jankbpf__Block *block, struct row_stack *ret, size_t *re
 	return res;
 }
 
-/* Hashes of the batch so far. */
+/*
+ * A month of stacks is dropped by itself, so each has those of its blocks. The server's time zone
+ * says where a month begins; all are multiples of 15 minutes.
+ */
+#define QUARTER_NS (900 * NS_PER_SEC)
+
+struct stack_key {
+	uint64_t hash, quarter;
+};
+
+/* Stacks of the batch so far. */
 struct seen {
-	uint64_t hash;
+	struct stack_key key;
 	UT_hash_handle hh;
 };
 
 /* 1: it is new; 0; -ENOMEM. */
-static int is_new(struct seen **all, uint64_t hash)
+static int is_new(struct seen **all, const struct stack_key *key)
 {
 	struct seen *seen;
 
-	HASH_FIND(hh, *all, &hash, sizeof(hash), seen);
+	HASH_FIND(hh, *all, key, sizeof(*key), seen);
 	if (seen)
 		return 0;
 	seen = calloc(1, sizeof(*seen));
 	if (!seen)
 		return -ENOMEM;
-	seen->hash = hash;
-	HASH_ADD(hh, *all, hash, sizeof(hash), seen);
+	seen->key = *key;
+	HASH_ADD(hh, *all, key, sizeof(*key), seen);
 	return seen ? 1 : -ENOMEM;
 }
 
-static void add_row(struct strbuf *out, const struct row_stack *stack)
+static void add_row(struct strbuf *out, const struct row_stack *stack, uint64_t real_ns)
 {
-	struct strbuf sb = STRBUF_INIT;
-	struct jsonw w;
+	struct row row = { .out = out, .scratch = STRBUF_INIT };
 
-	jsonw__init(&w, out);
-	jsonw__object(&w);
-	jsonw__key(&w, "hash");
-	jsonw__u64(&w, stack->hash);
-	jsonw__karray(&w, "frames");
+	jsonw__init(&row.w, out);
+	jsonw__object(&row.w);
+	row__time(&row, real_ns);
+	jsonw__key(&row.w, "hash");
+	jsonw__u64(&row.w, stack->hash);
+	jsonw__karray(&row.w, "frames");
 	for (size_t i = 0; i < frames_of(&stack->frames); i++) {
-		strbuf__reset(&sb);
-		frame__add_text(&sb, stack->frames.list[i]);
-		jsonw__str(&w, strbuf__str(&sb));
+		strbuf__reset(&row.scratch);
+		frame__add_text(&row.scratch, stack->frames.list[i]);
+		jsonw__str(&row.w, strbuf__str(&row.scratch));
 	}
-	jsonw__array_end(&w);
-	jsonw__object_end(&w);
-	strbuf__addc(out, '\n');
-	out->failed |= sb.failed;
-	strbuf__free(&sb);
+	jsonw__array_end(&row.w);
+	row__end(&row);
 }
 
 static int add_block(struct strbuf *out, const Jankbpf__Block *block, struct seen **all)
 {
+	uint64_t real_ns = start__real_ns(block->start);
 	struct row_stack stacks[ROW_STACKS_MAX];
 	size_t cnt;
 	int res = block__stacks(block, stacks, &cnt);
 
 	for (size_t i = 0; i < cnt && res >= 0; i++) {
-		res = is_new(all, stacks[i].hash);
+		res = is_new(all, &(struct stack_key){ stacks[i].hash, real_ns / QUARTER_NS });
 		if (res > 0)
-			add_row(out, &stacks[i]);
+			add_row(out, &stacks[i], real_ns);
 	}
 	return res < 0 ? res : 0;
 }

@@ -66,18 +66,29 @@ void row__number(struct row *row, const char *column, uint64_t number)
 	jsonw__u64(&row->w, number);
 }
 
+void row__time(struct row *row, uint64_t real_ns)
+{
+	uint64_t seconds = real_ns / NS_PER_SEC;
+
+	row__number(row, "time", seconds < UINT32_MAX ? seconds : UINT32_MAX);
+}
+
+uint64_t start__real_ns(const char *start)
+{
+	uint64_t real_ns;
+
+	return start && clock__read_rfc3339(start, &real_ns) ? real_ns : 0;
+}
+
 void row__begin(struct row *row, struct strbuf *out, const struct batch *batch, size_t nr,
 		const char *start)
 {
-	uint64_t real_ns, seconds;
+	uint64_t real_ns = start__real_ns(start);
 
 	*row = (struct row){ .out = out, .scratch = STRBUF_INIT };
 	jsonw__init(&row->w, out);
 	jsonw__object(&row->w);
-	if (!start || !clock__read_rfc3339(start, &real_ns))
-		real_ns = 0;
-	seconds = real_ns / NS_PER_SEC;
-	row__number(row, "time", seconds < UINT32_MAX ? seconds : UINT32_MAX);
+	row__time(row, real_ns);
 	row__number(row, "start_ns", real_ns);
 	row__text(row, "agent", batch->agent);
 	row__number(row, "batch", batch->nr);

@@ -30,8 +30,12 @@ struct row {
 void row__begin(struct row *row, struct strbuf *out, const struct batch *batch, size_t nr,
 		const char *start);
 void row__end(struct row *row);
+void row__time(struct row *row, uint64_t real_ns); /* nanoseconds since 1970 */
 void row__text(struct row *row, const char *column, const char *text);
 void row__number(struct row *row, const char *column, uint64_t number);
+
+/* Nanoseconds since 1970 of a record's start; 0: it is no RFC 3339. */
+uint64_t start__real_ns(const char *start);
 
 /* A stack of a block: its frames, hash and time. */
 struct row_stack {
