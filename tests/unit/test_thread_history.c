@@ -166,13 +166,13 @@ static void test_rest(void)
 
 	feed_other(history, 21, 100 * NS_PER_SEC, 5);
 	feed_other(history, 22, 200 * NS_PER_SEC, 5);
-	thread_history__rest(history, 261 * NS_PER_SEC, 102 * NS_PER_SEC);
+	thread_history__rest(history, 216 * NS_PER_SEC, 102 * NS_PER_SEC);
 	ok(thread_history__newest(history, 21), "a dispatch has been open since before a record");
-	thread_history__rest(history, 262 * NS_PER_SEC, 100 * NS_PER_SEC);
+	thread_history__rest(history, 216 * NS_PER_SEC, 100 * NS_PER_SEC);
 	ok(!thread_history__newest(history, 21) && thread_history__newest(history, 22),
-	   "a minute before the oldest one, records are dropped");
-	thread_history__rest(history, 263 * NS_PER_SEC, 0);
-	is_uint(thread_history__bytes(history), 0, "without an open one all but a minute's");
+	   "15 s before the oldest one, records are dropped");
+	thread_history__rest(history, 216 * NS_PER_SEC, 0);
+	is_uint(thread_history__bytes(history), 0, "without an open one all but 15 s");
 	thread_history__free(history);
 }
 

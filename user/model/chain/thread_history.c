@@ -108,7 +108,7 @@ const struct known_task *known_tasks__find(const struct known_tasks *tasks, uint
 
 #define PENDING_CNT 256
 #define KEEP_NS	    (600 * NS_PER_SEC) /* older records belong to no open wait */
-#define REST_NS	    (60 * NS_PER_SEC)  /* so much longer than the longest open dispatch */
+#define REST_NS	    (15 * NS_PER_SEC)  /* a record may be so late */
 #define NEEDED_NS                                                                                  \
 	(5 *                                                                                       \
 	 NS_PER_SEC) /* dropping younger ones is a loss: at 1,000 blocks a second they last 8 s */
@@ -125,7 +125,7 @@ struct thread_history {
 	struct thread *threads;
 	struct other_record *oldest;
 	size_t bytes, bytes_max;
-	uint64_t newest_ns, keep_ns;
+	uint64_t newest_ns;
 	struct jank_rec_waited pending[PENDING_CNT]; /* by the low bits of the tid; size 0: none */
 };
 
@@ -137,7 +137,6 @@ struct thread_history *thread_history__new(size_t max, struct losses *losses)
 		return NULL;
 	history->losses = losses;
 	history->bytes_max = max;
-	history->keep_ns = KEEP_NS;
 	history->known = known_tasks__new();
 	if (history->known)
 		return history;
@@ -183,13 +182,13 @@ size_t thread_history__bytes(const struct thread_history *history)
 	return history->bytes;
 }
 
-static void drop_old(struct thread_history *history)
+static void drop_old(struct thread_history *history, uint64_t keep_ns)
 {
 	while (history->oldest) {
 		uint64_t ts_ns = history->oldest->event.rec.hdr.ts_ns, age_ns;
 
 		age_ns = history->newest_ns > ts_ns ? history->newest_ns - ts_ns : 0;
-		if (history->bytes <= history->bytes_max && age_ns <= history->keep_ns)
+		if (history->bytes <= history->bytes_max && age_ns <= keep_ns)
 			return;
 		if (age_ns < NEEDED_NS)
 			losses__add(history->losses, LOSS_EVIDENCE_CAPPED, 1);
@@ -199,10 +198,9 @@ static void drop_old(struct thread_history *history)
 
 void thread_history__rest(struct thread_history *history, uint64_t now_ns, uint64_t open_ns)
 {
-	history->keep_ns = open_ns < KEEP_NS - REST_NS ? open_ns + REST_NS : KEEP_NS;
 	if (now_ns > history->newest_ns)
 		history->newest_ns = now_ns;
-	drop_old(history);
+	drop_old(history, open_ns < KEEP_NS - REST_NS ? open_ns + REST_NS : KEEP_NS);
 }
 
 static struct thread *thread_of(struct thread_history *history, uint32_t tid)
@@ -321,7 +319,7 @@ static int add_stack(struct thread_history *history, const struct stack_event *e
 	history->bytes += record->bytes;
 	if (hdr->ts_ns > history->newest_ns)
 		history->newest_ns = hdr->ts_ns;
-	drop_old(history);
+	drop_old(history, KEEP_NS);
 	return record_tasks(history, event);
 }
 

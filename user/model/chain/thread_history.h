@@ -39,8 +39,8 @@ void thread_history__free(struct thread_history *history); /* accepts NULL */
 int thread_history__event(struct thread_history *history, const struct event *event);
 
 /*
- * At now_ns (CLOCK_MONOTONIC) no open dispatch has lasted for longer than open_ns: drops what is a
- * minute older. Without such a call records are kept for ten minutes.
+ * At now_ns (CLOCK_MONOTONIC) no open dispatch has lasted for longer than open_ns: drops what is
+ * 15 s older. Without such a call records are kept for ten minutes.
  */
 void thread_history__rest(struct thread_history *history, uint64_t now_ns, uint64_t open_ns);
 
