@@ -35,7 +35,6 @@
 #define CHUNK_SZ     8	/* its header: kind, size of the header, size of all */
 #define STRINGS_SZ   28 /* the header of the strings */
 #define NODE_SZ	     16 /* the header of an element */
-#define ELEMENT_SZ   20 /* what follows it, before the attributes */
 #define ATTRIBUTE_SZ 20
 
 /* Ids of android:versionCode, android:versionName and android:versionCodeMajor. */
