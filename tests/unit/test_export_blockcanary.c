@@ -291,10 +291,31 @@ static void test_names(void)
 		       "'%s' is %sours", file_names[i].name, file_names[i].ours ? "" : "not ");
 }
 
+/* A log of the trace and one of the JSON record, which has one decimal, are the same. */
+static void test_percent(void)
+{
+	Jankbpf__Cpu cpu = JANKBPF__CPU__INIT;
+	Jankbpf__Block block = JANKBPF__BLOCK__INIT;
+	struct strbuf exact = STRBUF_INIT, rounded = STRBUF_INIT;
+
+	cpu.has_total_pct = cpu.has_process_pct = cpu.has_user_pct = cpu.has_system_pct = true;
+	cpu.has_iowait_pct = true;
+	cpu.user_pct = 87.46;
+	block.cpu = &cpu;
+	blockcanary__add_log(&exact, &block, NULL);
+	cpu.user_pct = 87.5;
+	blockcanary__add_log(&rounded, &block, NULL);
+	has_str(strbuf__str(&exact), "user:88%", "a percentage is rounded to a decimal first");
+	is_str(strbuf__str(&exact), strbuf__str(&rounded), "so the log is the same");
+	strbuf__free(&exact);
+	strbuf__free(&rounded);
+}
+
 int main(void)
 {
 	ignore_signals();
 	scratch__init();
+	test_percent();
 	test_lint();
 	test_parts();
 	test_our_keys();

@@ -7,6 +7,7 @@
 #include "export/blockcanary/blockcanary.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -333,6 +334,18 @@ static void add_ours(struct strbuf *sb, const Jankbpf__Block *block)
 }
 
 /*
+ * As JSON has it, with one decimal: so a log that is made of a record in JSON has the same whole
+ * numbers (87.46 would be 87, 87.5 is 88).
+ */
+static double one_decimal(double pct)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.1f", pct);
+	return strtod(text, NULL);
+}
+
+/*
  * An empty line must follow a reading, and must not follow when there is none: the reader skips up
  * to it.
  */
@@ -349,8 +362,9 @@ static void add_cpu(struct strbuf *sb, const Jankbpf__Block *block)
 		strbuf__addf(
 			sb,
 			" cpu:%.0f%% app:%.0f%% [user:%.0f%% system:%.0f%% ioWait:%.0f%% ]" CRLF,
-			cpu->total_pct, cpu->process_pct, cpu->user_pct, cpu->system_pct,
-			cpu->iowait_pct);
+			one_decimal(cpu->total_pct), one_decimal(cpu->process_pct),
+			one_decimal(cpu->user_pct), one_decimal(cpu->system_pct),
+			one_decimal(cpu->iowait_pct));
 	}
 	strbuf__adds(sb, CRLF);
 }
