@@ -2,9 +2,9 @@
 /*
  * Table by pid. What a file says is read once, as long as it is the same file.
  *
- * All of Android's apps run the same program, app_process. The app is in an APK, which the process
- * maps some time after its first dispatch; it maps those of others, too. Its own one is that whose
- * manifest has the package that the process calls itself after ("org.example.app:remote").
+ * All of Android's apps run the same program, app_process. A process maps its APK some time after
+ * its first dispatch, and may map the APKs of other apps. It has the name of the package in its own
+ * ("org.example.app:remote").
  */
 #include "enrich/applications.h"
 
@@ -146,13 +146,18 @@ static int add_archive(void *ctx, const struct proc_maps_line *line)
 	return text__copy(&archives->paths[archives->cnt++], line->path);
 }
 
+/* Replaces the text; "" becomes NULL. 0 or -ENOMEM. */
+static int set_text(char **ret, const char *text)
+{
+	free(*ret);
+	return text__copy(ret, *text ? text : NULL);
+}
+
 static int set_package(struct application *app, const struct package *package)
 {
 	app->package_code = package->code;
-	if ((*package->name && text__copy(&app->package, package->name)) ||
-	    (*package->version && text__copy(&app->package_version, package->version)))
-		return -ENOMEM;
-	return 0;
+	return set_text(&app->package, package->name)
+		       ?: set_text(&app->package_version, package->version);
 }
 
 /* "org.example.app:remote" is a process of org.example.app. */
