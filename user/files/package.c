@@ -53,29 +53,25 @@ struct manifest {
 
 /* --- bytes; what is beyond the end is 0 */
 
-static uint8_t get8(const struct bytes *b, size_t at)
+/* A number of size bytes, at most 4, the lowest first. */
+static uint32_t get(const struct bytes *b, size_t at, size_t size)
 {
-	return at < b->len ? b->at[at] : 0;
+	uint32_t value = 0;
+
+	if (b->len < size || at > b->len - size)
+		return 0;
+	memcpy(&value, b->at + at, size);
+	return le32toh(value);
 }
 
 static uint16_t get16(const struct bytes *b, size_t at)
 {
-	uint16_t value;
-
-	if (b->len < sizeof(value) || at > b->len - sizeof(value))
-		return 0;
-	memcpy(&value, b->at + at, sizeof(value));
-	return le16toh(value);
+	return (uint16_t)get(b, at, sizeof(uint16_t));
 }
 
 static uint32_t get32(const struct bytes *b, size_t at)
 {
-	uint32_t value;
-
-	if (b->len < sizeof(value) || at > b->len - sizeof(value))
-		return 0;
-	memcpy(&value, b->at + at, sizeof(value));
-	return le32toh(value);
+	return get(b, at, sizeof(uint32_t));
 }
 
 /* Takes the next chunk from b. False: there is none, or it is broken. */
@@ -97,12 +93,12 @@ static bool take_chunk(struct bytes *b, struct bytes *ret)
 static size_t take_length(const struct bytes *b, size_t *at, bool utf8)
 {
 	size_t unit = utf8 ? 1 : 2, high = utf8 ? 0x80 : 0x8000;
-	size_t first = utf8 ? get8(b, *at) : get16(b, *at), second;
+	size_t first = get(b, *at, unit), second;
 
 	*at += unit;
 	if (!(first & high))
 		return first;
-	second = utf8 ? get8(b, *at) : get16(b, *at);
+	second = get(b, *at, unit);
 	*at += unit;
 	return (first & (high - 1)) << 8 * unit | second;
 }
@@ -185,7 +181,7 @@ static void take_attribute(const struct manifest *m, const struct bytes *attribu
 			   struct strbuf *text, struct package *ret)
 {
 	uint32_t name = get32(attribute, 4), data = get32(attribute, 16);
-	uint8_t kind = get8(attribute, 15);
+	uint8_t kind = (uint8_t)get(attribute, 15, 1);
 	bool is_number = kind == VALUE_DECIMAL || kind == VALUE_HEX;
 
 	switch (id_of(m, name)) {
