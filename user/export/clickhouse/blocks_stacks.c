@@ -85,10 +85,9 @@ static int is_new(struct seen **all, const struct stack_key *key)
 
 static void add_row(struct strbuf *out, const struct row_stack *stack, uint64_t real_ns)
 {
-	struct row row = { .out = out, .scratch = STRBUF_INIT };
+	struct row row;
 
-	jsonw__init(&row.w, out);
-	jsonw__object(&row.w);
+	row__open(&row, out);
 	row__time(&row, real_ns);
 	jsonw__key(&row.w, "hash");
 	jsonw__u64(&row.w, stack->hash);

@@ -80,14 +80,19 @@ uint64_t start__real_ns(const char *start)
 	return start && clock__read_rfc3339(start, &real_ns) ? real_ns : 0;
 }
 
+void row__open(struct row *row, struct strbuf *out)
+{
+	*row = (struct row){ .out = out, .scratch = STRBUF_INIT };
+	jsonw__init(&row->w, out);
+	jsonw__object(&row->w);
+}
+
 void row__begin(struct row *row, struct strbuf *out, const struct batch *batch, size_t nr,
 		const char *start)
 {
 	uint64_t real_ns = start__real_ns(start);
 
-	*row = (struct row){ .out = out, .scratch = STRBUF_INIT };
-	jsonw__init(&row->w, out);
-	jsonw__object(&row->w);
+	row__open(row, out);
 	row__time(row, real_ns);
 	row__number(row, "start_ns", real_ns);
 	row__text(row, "agent", batch->agent);

@@ -26,7 +26,8 @@ struct row {
 	struct strbuf scratch;
 };
 
-/* The key of each row: agent, batch, nr. start: RFC 3339 of the record. */
+void row__open(struct row *row, struct strbuf *out); /* without a key */
+/* The key of each other row: agent, batch, nr. start: RFC 3339 of the record. */
 void row__begin(struct row *row, struct strbuf *out, const struct batch *batch, size_t nr,
 		const char *start);
 void row__end(struct row *row);
