@@ -42,7 +42,7 @@ static void check_file(const char *path, const char *name, const char *version, 
 	struct package package;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	check(path, file__package(fd, &package), &package, name, version, code);
+	check(path, package__of_file(fd, &package), &package, name, version, code);
 	close(fd);
 }
 
@@ -51,15 +51,15 @@ static void check_files(void)
 	struct package package;
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), text = memfd_create("text", 0);
 
-	check("this program", file__package(fd, &package), &package, "janky", "1.2-3", 0);
+	check("this program", package__of_file(fd, &package), &package, "janky", "1.2-3", 0);
 	close(fd);
 	check_file("tests/apk/aapt.apk", "org.example.jank", "1.2.3-β", 45);
 	check_file("tests/apk/aapt2.apk", "org.example.jank", "1.2.3-β", 45);
 	fd = open("/bin/true", O_RDONLY | O_CLOEXEC);
-	is_int(file__package(fd, &package), -ENOENT, "a program without metadata");
+	is_int(package__of_file(fd, &package), -ENOENT, "a program without metadata");
 	ok(!*package.name && !*package.version, "has no package");
 	close(fd);
-	ok(write(text, "PK", 2) == 2 && file__package(text, &package) == -ENOEXEC,
+	ok(write(text, "PK", 2) == 2 && package__of_file(text, &package) == -ENOEXEC,
 	   "neither an executable nor an archive");
 	close(text);
 }

@@ -101,7 +101,7 @@ int64_t serve_elf_package(struct server *s, const struct name_request *req, stru
 
 	if (fd < 0)
 		return fd;
-	res = file__package(fd, &package);
+	res = package__of_file(fd, &package);
 	if (!res)
 		strbuf__add(&s->out, &package, sizeof(package));
 	close(fd);

@@ -92,6 +92,6 @@ bool buildid__find(const struct image *img, uint64_t off, uint64_t size, char *h
  * APK from its manifest. fd: of the file, borrowed. Returns 0; -ENOENT: the file does not say; or
  * -errno.
  */
-int file__package(int fd, struct package *ret);
+int package__of_file(int fd, struct package *ret);
 
 #endif

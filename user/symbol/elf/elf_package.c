@@ -45,7 +45,7 @@ static int read_note(const struct elf *elf, struct package *ret)
 	return parse(text, note.size, ret);
 }
 
-int file__package(int fd, struct package *ret)
+int package__of_file(int fd, struct package *ret)
 {
 	struct image img;
 	struct elf elf;

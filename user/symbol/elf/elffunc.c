@@ -42,7 +42,7 @@ int elffunc__package(int fd, struct package *ret)
 {
 	if (remote.ops)
 		return remote.ops->package(remote.ctx, fd, ret);
-	return file__package(fd, ret);
+	return package__of_file(fd, ret);
 }
 
 /* The image is only for the code. */

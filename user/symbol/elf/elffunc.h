@@ -51,7 +51,7 @@ void elffunc__use(const struct elffunc_ops *ops, void *ctx);
 /* zip_entry__at: the library in an APK that holds the byte at offset. */
 int elffunc__entry(int fd, uint64_t offset, struct zip_entry *ret);
 
-/* file__package: the package that an executable or an APK comes from. */
+/* package__of_file: the package that an executable or an APK comes from. */
 int elffunc__package(int fd, struct package *ret);
 
 /* Takes over fd, also on failure. Returns 0, -ENOEXEC or -ENOMEM. */
