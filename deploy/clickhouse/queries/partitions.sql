@@ -1,4 +1,5 @@
--- The days and months that a table still has, on all shards. The sums by hour are kept: they say when a fault was first seen.
+-- The days and months that a table still has, on all shards.
+-- Without the sums by hour, which are kept: they say when a fault was first seen.
 -- Parameters: {cluster} and {database}, texts.
 SELECT table, partition, sum(rows) AS rows, sum(bytes) AS bytes
 FROM cluster({cluster}, system, parts)
