@@ -2,16 +2,16 @@
 # make install PREFIX=/usr DESTDIR=/tmp/package, and the list of targets.
 
 INSTALL ?= install
-SBINDIR ?= $(PREFIX)/sbin
+BINDIR  ?= $(PREFIX)/bin
 MANDIR  ?= $(PREFIX)/share/man
 DATADIR ?= $(PREFIX)/share
 
 install: program #:build into DESTDIR and PREFIX
-	$(call msg,INSTALL,$(DESTDIR)$(SBINDIR)/jankbpf)
-	$(Q)$(INSTALL) -D -m 755 $(VARIANT)/jankbpf $(DESTDIR)$(SBINDIR)/jankbpf
+	$(call msg,INSTALL,$(DESTDIR)$(BINDIR)/jankbpf)
+	$(Q)$(INSTALL) -D -m 755 $(VARIANT)/jankbpf $(DESTDIR)$(BINDIR)/jankbpf
 
 uninstall: #:build remove the installed files
-	$(Q)rm -f $(DESTDIR)$(SBINDIR)/jankbpf
+	$(Q)rm -f $(DESTDIR)$(BINDIR)/jankbpf
 
 # A target is listed if "#:GROUP text" follows it; without a known group, it comes last.
 HELP_GROUPS := build:Build packages:Packages~(as~root) tests:Tests machines:Other~machines~and~kernels measure:Measure sources:Generated~sources

@@ -126,6 +126,8 @@ def check_install(machine, packages):
                    check=False, timeout=60, capture_output=True)
     ok(bad.wait_for(lambda: '"function":"do_sleep"' in machine.read("/var/lib/jankbpf/blocks.jsonl"), 60),
        "a slow dispatch is recorded", machine.run("journalctl", "-u", "jankbpf", "--no-pager").stdout[-2000:])
+    ok(bad.wait_for(lambda: re.search(r'"function":"[^"]*nanosleep[^}]*"kernel":true|"kernel":true[^}]*"function":"[^"]*nanosleep', machine.read("/var/lib/jankbpf/blocks.jsonl")), 10),
+       "the service may read the kernel's names", machine.read("/var/lib/jankbpf/blocks.jsonl")[:3000])
     processes = {json.loads(line).get("process") for line in machine.read("/var/lib/jankbpf/blocks.jsonl").splitlines()} - {None}
     ok("simjank" in processes, "of the program", processes)
 
@@ -145,7 +147,7 @@ def check_upgrade(machine, packages):
 def check_purge(machine):
     done = machine.run("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "purge", "-y", "jankbpf", "jankbpf-agent")
     ok(not done.returncode, "a purge", done.stderr[-2000:])
-    left = [path for path in ("/etc/jankbpf", "/var/lib/jankbpf", "/usr/sbin/jankbpf", "/lib/systemd/system/jankbpf.service",
+    left = [path for path in ("/etc/jankbpf", "/var/lib/jankbpf", "/usr/bin/jankbpf", "/lib/systemd/system/jankbpf.service",
                               "/etc/systemd/system/multi-user.target.wants/jankbpf.service", "/run/jankbpf")
             if os.path.lexists(machine.root + path)]
     ok(not left, "leaves nothing", left)

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -119,11 +120,39 @@ static void test_namespaces(void)
 	       "the user namespace is reported");
 }
 
+/* As ProtectKernelTunables= of systemd does it. */
+static bool hide_kallsyms(void)
+{
+	return !unshare(CLONE_NEWNS) && !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+	       !mount("/dev/null", "/proc/kallsyms", NULL, MS_BIND, NULL);
+}
+
+static void test_kernel_addresses(void)
+{
+	int status;
+	pid_t pid;
+
+	if (!preflight__sees_kernel_addresses()) {
+		skip(2, "this user sees no kernel addresses");
+		return;
+	}
+	ok(true, "kernel addresses are seen");
+	pid = fork();
+	if (!pid)
+		_exit(hide_kallsyms() ? preflight__sees_kernel_addresses() : 2);
+	waitpid(pid, &status, 0);
+	if (WEXITSTATUS(status) == 2)
+		skip(1, "this user mounts nothing");
+	else
+		is_int(status, 0, "not where a service hides kallsyms");
+}
+
 int main(void)
 {
 	test_no_caps();
 	test_userns();
 	test_caps();
 	test_namespaces();
+	test_kernel_addresses();
 	return tap__done();
 }

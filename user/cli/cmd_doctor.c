@@ -155,7 +155,12 @@ static void check_kptr(struct doctor_report *doc)
 	struct strbuf sb = STRBUF_INIT;
 	int code = read_setting("/proc/sys/kernel/kptr_restrict", &sb);
 
-	if (!code && atoi(strbuf__str(&sb)) < 2)
+	if (!code && atoi(strbuf__str(&sb)) < 2 && !preflight__sees_kernel_addresses())
+		doctor_report__add(doc, FINDING_DEGRADED, "kallsyms",
+				   "run it as root, outside of the container or service that "
+				   "hides /proc/kallsyms",
+				   "shows no addresses: kernel frames have no names");
+	else if (!code && atoi(strbuf__str(&sb)) < 2)
 		doctor_report__add(doc, FINDING_OK, "kptr_restrict", NULL,
 				   "%s: root sees kernel addresses", strbuf__str(&sb));
 	else

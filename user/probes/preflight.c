@@ -11,9 +11,12 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define TRACEFS	    "/sys/kernel/tracing"
-#define TRACEFS_OLD "/sys/kernel/debug/tracing"
-#define BTF_PATH    "/sys/kernel/btf/vmlinux"
+#include "files/proc.h"
+
+#define TRACEFS		 "/sys/kernel/tracing"
+#define TRACEFS_OLD	 "/sys/kernel/debug/tracing"
+#define BTF_PATH	 "/sys/kernel/btf/vmlinux"
+#define KALLSYMS_HEAD_SZ (1ull << 20)
 
 const struct capability preflight_caps[] = {
 	{ CAP_BPF, "CAP_BPF", true, "loads BPF programs", "nothing can be loaded" },
@@ -121,6 +124,24 @@ static int check_btf(struct err *err)
 			     "'" BTF_PATH "': %s; jankbpf finds the kernel's fields by it: boot a "
 			     "kernel built with CONFIG_DEBUG_INFO_BTF=y (or mount /sys)",
 			     strerror(errno));
+}
+
+/* The first ones may be small: offsets of variables of each CPU. */
+static int is_kernel_address(char *line, size_t len, uint64_t off, void *ctx)
+{
+	bool *seen = ctx;
+
+	*seen = len && line[0] >= '8'; /* also a to f */
+	return *seen;
+}
+
+bool preflight__sees_kernel_addresses(void)
+{
+	bool seen = false;
+
+	lines__read_path("/proc/kallsyms", (struct lines_limit){ KALLSYMS_HEAD_SZ, 0 },
+			 is_kernel_address, &seen);
+	return seen;
 }
 
 static bool is_tracefs(const char *path)

@@ -41,6 +41,13 @@ bool preflight__has_own_proc(void);
  */
 int preflight__check(struct err *err);
 
+/*
+ * Does /proc/kallsyms show addresses? Not without CAP_SYSLOG, with kptr_restrict=2, or where a
+ * container or a service's ProtectKernelTunables=yes hides the file. Without them frames of the
+ * kernel have no names.
+ */
+bool preflight__sees_kernel_addresses(void);
+
 /* Mounts tracefs if needed. Returns 0, or -errno with the remedy. */
 int preflight__mount_tracefs(struct err *err);
 bool preflight__has_tracefs(void);

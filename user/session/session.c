@@ -226,6 +226,16 @@ static void open_control(struct session *s)
 		log__warn("%s", err.msg);
 }
 
+static void report_hidden_names(void)
+{
+	if (preflight__sees_kernel_addresses())
+		return;
+	log__warn(
+		"'/proc/kallsyms' shows no addresses, so the kernel's functions have no names and "
+		"some waits no reason; it needs CAP_SYSLOG and kernel.kptr_restrict below 2, and "
+		"a service without ProtectKernelTunables=");
+}
+
 /* COMMAND first: it inherits the signals and limits as we got them. */
 static int open_session(struct session *s, struct err *err)
 {
@@ -264,7 +274,7 @@ static int open_session(struct session *s, struct err *err)
 		report_filter(tracer_filter__start(deliver__kind(s->opts), s->control.sock >= 0),
 			      "may make all system calls");
 	if (!res)
-		res = host__read(&s->host, err);
+		res = host__read(s->opts->host_name, &s->host, err);
 	/* Before there are threads, the ring and much memory to share. */
 	if (!res && apart__start())
 		log__verbose("no process for reads that may never end; it is tried again later");
@@ -279,6 +289,8 @@ static int open_session(struct session *s, struct err *err)
 	limits__raise();
 	if (!res)
 		res = session__open_probes(s, err);
+	if (!res)
+		report_hidden_names();
 	if (!res && !preflight__in_initial_ns("pid"))
 		log__info("process ids are those of this container, and only its processes are "
 			  "traced; outside of it, %u + N is process N of the machine",
