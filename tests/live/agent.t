@@ -67,10 +67,12 @@ def check_sums(agent):
 def test_limits(group):
     """40 blocks a second of two faults, of which three each become records."""
     agent = Agent("limits", group, {"block": {"threshold": "15ms"}, "store": {"interval": "300ms"},
-                                    "limits": {"records_per_signature": 3}})
+                                    "limits": {"records_per_signature": 3}, "agent": {"control": "off", "host-name": "web-17"}})
     bad.wait_for(lambda: total(agent.records("interval"), "blocks") > 40)
     agent.tracer.stop(signal.SIGTERM)
     blocks, intervals, summary = agent.records("block"), agent.records("interval"), agent.records("summary")[-1]
+    names = {record["host"]["name"] for record in blocks[:1] + intervals + [summary] if "host" in record}
+    ok(names == {"web-17"}, "host-name is the machine's name in the records", names)
     limited = total([i["limited"] for i in intervals if i["limited"]], "per_signature")
     ok(summary["limited"]["per_signature"] >= limited > 0, "what is left out is counted", (summary["limited"], limited))
     ok(summary["blocks"] == len(blocks) + sum(summary["limited"].values()), "each block is a record, or counted",

@@ -78,6 +78,7 @@ const struct config_key config_keys[] = {
 	{ "metrics", "user", "metrics-user", false },
 	{ "metrics", "password-file", "metrics-password-file", false },
 	SAME("agent", "control", false),
+	SAME("agent", "host-name", false),
 	SAME("notify", "on-block", false),
 	SAME("notify", "on-hang", false),
 	SAME("notify", "on-new", false),

@@ -132,6 +132,7 @@ struct options {
 	const char *config;			       /* of agent: the configuration; with it: */
 	bool check_config;			       /* only print what would run */
 	const char *control;			       /* the control socket; NULL: none */
+	const char *host_name;			       /* in records; NULL: that of uname */
 	bool ask_status, ask_pause, ask_resume;	       /* talk to the agent that runs */
 	unsigned records_per_signature, records_per_s; /* 0: no limit */
 	unsigned max_signatures;		       /* in the metrics */

@@ -26,17 +26,17 @@ static char *boot_id(void)
 	return ret ? ret : strdup("unknown");
 }
 
-int host__read(struct host_info *ret, struct err *err)
+int host__read(const char *name, struct host_info *ret, struct err *err)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	struct utsname name;
+	struct utsname uts;
 
-	if (uname(&name))
+	if (uname(&uts))
 		return err__set(err, errno, "uname: %s", strerror(errno));
 	*ret = (struct host_info){
-		.name = strdup(name.nodename),
-		.kernel = strdup(name.release),
-		.arch = strdup(name.machine),
+		.name = strdup(name ? name : uts.nodename),
+		.kernel = strdup(uts.release),
+		.arch = strdup(uts.machine),
 		.boot_id = boot_id(),
 		.cpus = cpus > 0 ? cpus : 1,
 	};

@@ -8,7 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-int host__read(struct host_info *ret, struct err *err); /* host__free releases its strings */
+/*
+ * name: of this machine; NULL: that of uname, which in a container is the container's. host__free
+ * releases ret's strings. 0 or -errno.
+ */
+int host__read(const char *name, struct host_info *ret, struct err *err);
 void host__free(struct host_info *host);
 
 /* --- speed of a CPU by sysfs: relative to the largest CPU, and its current frequency. */
