@@ -11,7 +11,8 @@ BUILD_DEPENDS = $(shell awk '$$2 == "build" { sub(/\|.*/, "", $$1); printf "%s%s
 DEB_FILL = sed -e 's/@MAINTAINER@/$(MAINTAINER)/' -e 's/@BUILD_DEPENDS@/$(BUILD_DEPENDS)/'
 SOURCES  = $(if $(wildcard .git),git ls-files -z,find . -path ./.output -prune -o -type f -print0)
 
-deb: #:build Debian packages, in .output/deb (make deps-fleet)
+deb: #:build Debian packages, in .output/deb
+	$(Q)deps/install build deb
 	$(Q)grep -q '^jankbpf ($(VERSION))' deploy/debian/changelog.in || \
 		{ echo "deploy/debian/changelog.in: has no entry of version $(VERSION)"; exit 1; }
 	$(Q)rm -rf $(DEB_DIR) && mkdir -p $(DEB_SOURCE)

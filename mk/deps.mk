@@ -27,6 +27,6 @@ deps-web: #:packages the same, for make check-web
 	$(Q)deps/install web
 
 deps-fleet: #:packages the same, for the tests of agents with Prometheus
-	$(Q)deps/install fleet
+	$(Q)deps/install deb fleet
 
 .PHONY: deps deps-build deps-test deps-cross deps-vm deps-runtime deps-verdicts deps-web deps-fleet
