@@ -80,7 +80,10 @@ struct world {
 	unsigned burst; /* blocks of each */
 	double median_us;
 	double delay_ms;
+	unsigned more; /* processes of the name, besides the first */
 };
+
+#define PROCESSES_MAX 4
 
 static void fill_loop(Jankbpf__Loop *loop, Jankbpf__Bucket **list, Jankbpf__Bucket *buckets,
 		      const struct world *world)
@@ -130,15 +133,18 @@ static void add_interval(struct diff *diff, unsigned side, uint64_t real_ns,
 {
 	Jankbpf__Record record = JANKBPF__RECORD__INIT;
 	Jankbpf__Interval interval = JANKBPF__INTERVAL__INIT;
-	Jankbpf__Loop loop, *loops[] = { &loop };
-	Jankbpf__Bucket buckets[10], *list[10];
+	Jankbpf__Loop rows[PROCESSES_MAX], *loops[PROCESSES_MAX];
+	Jankbpf__Bucket buckets[PROCESSES_MAX][10], *list[PROCESSES_MAX][10];
 	struct strbuf start = STRBUF_INIT;
 
 	clock__add_rfc3339(&start, real_ns);
 	interval.start = start.data;
 	interval.elapsed_ns = SEC;
-	fill_loop(&loop, list, buckets, world);
-	interval.n_loops = 1;
+	for (unsigned i = 0; i <= world->more; i++) {
+		fill_loop(&rows[i], list[i], buckets[i], world);
+		loops[i] = &rows[i];
+	}
+	interval.n_loops = 1 + world->more;
 	interval.loops = loops;
 	record.type_case = JANKBPF__RECORD__TYPE_INTERVAL;
 	record.interval = &interval;
@@ -188,14 +194,16 @@ static void test_trials(void)
 		bool worse;
 		const char *what;
 	} rows[] = {
-		{ { 2, 1, 100, 50 }, { 2, 1, 100, 50 }, false, "equal" },
-		{ { 2, 5, 100, 50 }, { 2, 5, 100, 50 }, false, "equal, in bursts" },
-		{ { 0.2, 10, 100, 50 }, { 0.2, 10, 100, 50 }, false, "equal, in rare bursts" },
-		{ { 2, 1, 100, 50 }, { 5, 1, 100, 50 }, true, "more blocks" },
-		{ { 2, 5, 100, 50 }, { 6, 5, 100, 50 }, true, "more bursts" },
-		{ { 0, 1, 100, 50 }, { 1, 1, 100, 50 }, true, "a new fault" },
-		{ { 2, 1, 100, 50 }, { 2, 1, 130, 50 }, true, "slower dispatches" },
-		{ { 2, 1, 100, 50 }, { 2, 1, 100, 75 }, true, "longer blocks" },
+		{ { 2, 1, 100, 50, 0 }, { 2, 1, 100, 50, 0 }, false, "equal" },
+		{ { 2, 1, 100, 50, 3 }, { 2, 1, 100, 50, 3 }, false, "equal, four processes" },
+		{ { 2, 5, 100, 50, 0 }, { 2, 5, 100, 50, 0 }, false, "equal, in bursts" },
+		{ { 0.2, 10, 100, 50, 0 }, { 0.2, 10, 100, 50, 0 }, false, "equal, rare bursts" },
+		{ { 2, 1, 100, 50, 0 }, { 5, 1, 100, 50, 0 }, true, "more blocks" },
+		{ { 2, 5, 100, 50, 0 }, { 6, 5, 100, 50, 0 }, true, "more bursts" },
+		{ { 2, 1, 100, 50, 3 }, { 6, 1, 100, 50, 3 }, true, "more, four processes" },
+		{ { 0, 1, 100, 50, 0 }, { 1, 1, 100, 50, 0 }, true, "a new fault" },
+		{ { 2, 1, 100, 50, 0 }, { 2, 1, 130, 50, 0 }, true, "slower dispatches" },
+		{ { 2, 1, 100, 50, 0 }, { 2, 1, 100, 75, 0 }, true, "longer blocks" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -214,7 +222,7 @@ static void test_trials(void)
 static void test_output(void)
 {
 	static const char *const names[] = { "before", "after\033[2J" };
-	static const struct world a = { 2, 1, 100, 50 }, b = { 20, 1, 100, 50 };
+	static const struct world a = { 2, 1, 100, 50, 0 }, b = { 20, 1, 100, 50, 0 };
 	struct diff diff = {};
 	struct diff_findings findings;
 	struct strbuf sb = STRBUF_INIT;
@@ -242,7 +250,7 @@ static void test_summary(void)
 {
 	Jankbpf__Record record = JANKBPF__RECORD__INIT;
 	Jankbpf__Summary summary = JANKBPF__SUMMARY__INIT;
-	static const struct world world = { 0, 1, 100, 50 };
+	static const struct world world = { 0, 1, 100, 50, 0 };
 	Jankbpf__Loop loop, *loops[] = { &loop };
 	Jankbpf__Bucket buckets[10], *list[10];
 	struct diff diff = {};

@@ -138,23 +138,48 @@ struct diff_interval *diff__new_interval(struct diff_side *side, size_t bucket_c
 	return interval;
 }
 
+/*
+ * The entry of an interval with room for so many buckets more. A record has a row for each process
+ * of a name: they share an entry, since all blocks of the name in that time count in it.
+ */
+static struct diff_interval *get_interval(struct diff_side *side, uint64_t begin_ns,
+					  uint64_t end_ns, size_t bucket_cnt)
+{
+	struct diff_interval *last =
+		side->interval_cnt ? &side->intervals[side->interval_cnt - 1] : NULL;
+	void *buckets;
+
+	if (!last || last->begin_ns != begin_ns || last->end_ns != end_ns) {
+		last = diff__new_interval(side, bucket_cnt);
+		if (last) {
+			last->begin_ns = begin_ns;
+			last->end_ns = end_ns;
+		}
+		return last;
+	}
+	buckets = reallocarray(last->buckets, last->bucket_cnt + bucket_cnt + 1,
+			       sizeof(*last->buckets));
+	if (!buckets)
+		return NULL;
+	last->buckets = buckets;
+	return last;
+}
+
 static int add_interval(struct diff_side *side, const Jankbpf__Loop *from, uint64_t begin_ns,
 			uint64_t end_ns)
 {
-	struct diff_interval *interval = diff__new_interval(side, from->n_buckets);
+	struct diff_interval *interval = get_interval(side, begin_ns, end_ns, from->n_buckets);
 
 	if (!interval)
 		return -ENOMEM;
-	interval->begin_ns = begin_ns;
-	interval->end_ns = end_ns;
-	interval->cnt = from->dispatches;
+	interval->cnt += from->dispatches;
 	for (size_t i = 0; i < from->n_buckets; i++) {
 		const Jankbpf__Bucket *bucket = from->buckets[i];
+		uint32_t nr = interval->bucket_cnt++;
 
-		interval->buckets[i].ns = value__upper_ns(bucket, from->max_ns);
-		interval->buckets[i].cnt = bucket->count;
+		interval->buckets[nr].ns = value__upper_ns(bucket, from->max_ns);
+		interval->buckets[nr].cnt = bucket->count;
 	}
-	interval->bucket_cnt = (uint32_t)from->n_buckets;
 	return 0;
 }
 
