@@ -44,6 +44,8 @@ static void test_statistics(void)
 	ok(fabs(low - 0.69150290) < 1e-6 && high == 1, "of 10 of 10");
 	ok(fabs(student_p(2.228, 10) - 0.05) < 1e-4, "t of 2.228 with 10 degrees");
 	ok(is_near(student_p(1, 1), 0.5), "t of 1 with 1 degree (Cauchy)");
+	ok(fabs(student_t(0.05, 10) - 2.228139) < 1e-5 && fabs(student_t(0.05, 1) - 12.7062) < 1e-3,
+	   "and back");
 	ok(fabs(rank_sum((uint64_t[]){ 1, 2, 3, 4, 5 }, 5, (uint64_t[]){ 6, 7, 8, 9, 10 }, 5) -
 		2.611165) < 1e-5,
 	   "five that are larger than five others");
@@ -52,6 +54,8 @@ static void test_statistics(void)
 		   1e-3,
 	   "with ties");
 	ok(fabs(normal_p(1.959964) - 0.05) < 1e-6, "1.96 standard deviations");
+	ok(fabs(normal_z(0.05) - 1.959964) < 1e-5 && normal_z(0) > 38 && normal_z(1) < 1e-5,
+	   "and back");
 	adjust_p(list, 4);
 	ok(list[0].nr == 3 && is_near(list[0].p, 0.02) && is_near(list[1].p, 0.02) &&
 		   is_near(list[2].p, 0.04) && is_near(list[3].p, 0.04),
@@ -153,11 +157,13 @@ static void add_interval(struct diff *diff, unsigned side, uint64_t real_ns,
 	strbuf__free(&start);
 }
 
+static unsigned interval_cnt = INTERVALS;
+
 static void sample(struct diff *diff, unsigned side, const struct world *world)
 {
 	uint64_t begin_ns = 1000000 * SEC;
 
-	for (unsigned i = 0; i < INTERVALS; i++) {
+	for (unsigned i = 0; i < interval_cnt; i++) {
 		uint64_t at_ns = begin_ns + i * SEC;
 
 		add_interval(diff, side, at_ns, world);
@@ -217,6 +223,22 @@ static void test_trials(void)
 			ok(notable <= PAIRS * 5 / 100, "%s: something false in %u of %d pairs",
 			   rows[i].what, notable, PAIRS);
 	}
+}
+
+/* The dispersion of six intervals is an estimate, and a small one makes a difference look certain. */
+static void test_few_intervals(void)
+{
+	static const struct world world = { 4, 5, 100, 50, 0 }, more = { 20, 5, 100, 50, 0 };
+	unsigned notable, worse;
+
+	interval_cnt = 3;
+	trial(&world, &world, &notable, &worse);
+	ok(notable <= PAIRS * 5 / 100, "equal, three intervals: something false in %u of %d pairs",
+	   notable, PAIRS);
+	trial(&world, &more, &notable, &worse);
+	ok(worse >= PAIRS * 90 / 100, "five times the bursts, three intervals: found in %u of %d",
+	   worse, PAIRS);
+	interval_cnt = INTERVALS;
 }
 
 static void test_output(void)
@@ -320,6 +342,7 @@ int main(void)
 	srandom(1);
 	test_statistics();
 	test_trials();
+	test_few_intervals();
 	test_output();
 	test_summary();
 	test_left_out();

@@ -79,14 +79,36 @@ static void add_dispersion(const struct diff_side *side, struct diff_fault *faul
 	*freedom += (double)side->interval_cnt - 1;
 }
 
-/* How many blocks come together, at least 1. */
-static double dispersion_of(const struct diff_loop *loop, struct diff_fault *fault)
+/* How many blocks come together. */
+struct dispersion {
+	double value;	/* at least 1 */
+	double freedom; /* degrees of it where it is estimated; 0: blocks are independent */
+};
+
+static struct dispersion dispersion_of(const struct diff_loop *loop, struct diff_fault *fault)
 {
 	double sum = 0, freedom = 0;
 
 	for (unsigned i = 0; i < DIFF_SIDES; i++)
 		add_dispersion(&loop->sides[i], fault, i, &sum, &freedom);
-	return freedom > 0 && sum > freedom ? sum / freedom : 1;
+	if (freedom > 0 && sum > freedom)
+		return (struct dispersion){ sum / freedom, freedom };
+	return (struct dispersion){ 1, 0 };
+}
+
+/* Probability of a deviation that was divided by the root of the dispersion. */
+static double p_of_deviation(double z, const struct dispersion *dispersion)
+{
+	return dispersion->freedom > 0 ? student_p(z, dispersion->freedom) : normal_p(z);
+}
+
+/*
+ * The probability on each side at which bounds of a normal deviation hold with 95 % confidence,
+ * though the dispersion is an estimate.
+ */
+static double tail_of(const struct dispersion *dispersion)
+{
+	return dispersion->freedom > 0 ? normal_p(student_t(0.05, dispersion->freedom)) / 2 : 0.025;
 }
 
 /* Of the odds that a block is of B, with the dispatches of both. */
@@ -110,8 +132,8 @@ static double dispersion_of_delays(const struct diff_fault *fault, double disper
 }
 
 /* Do its blocks take longer? Of a burst, one block counts. */
-static int compare_delays(const struct diff_loop *loop, struct diff_fault *fault, double dispersion,
-			  struct diff_findings *ret)
+static int compare_delays(const struct diff_loop *loop, struct diff_fault *fault,
+			  const struct dispersion *dispersion, struct diff_findings *ret)
 {
 	struct diff_finding finding = { .kind = DIFF_DELAY, .loop = loop, .fault = fault };
 	double z;
@@ -121,7 +143,8 @@ static int compare_delays(const struct diff_loop *loop, struct diff_fault *fault
 		return 0;
 	z = rank_sum(fault->sides[DIFF_A].delays_ns, fault->sides[DIFF_A].delay_cnt,
 		     fault->sides[DIFF_B].delays_ns, fault->sides[DIFF_B].delay_cnt);
-	finding.p = normal_p(z / sqrt(dispersion_of_delays(fault, dispersion)));
+	finding.p = p_of_deviation(z / sqrt(dispersion_of_delays(fault, dispersion->value)),
+				   dispersion);
 	for (unsigned i = 0; i < DIFF_SIDES; i++) /* they are sorted now */
 		finding.values[i] =
 			(double)fault->sides[i].delays_ns[fault->sides[i].delay_cnt / 2];
@@ -136,7 +159,8 @@ static int compare_rates(const struct diff_loop *loop, struct diff_fault *fault,
 	const double dispatches[] = { (double)loop->sides[DIFF_A].dispatch_cnt,
 				      (double)loop->sides[DIFF_B].dispatch_cnt };
 	double a = (double)fault->sides[DIFF_A].cnt, b = (double)fault->sides[DIFF_B].cnt;
-	double dispersion = dispersion_of(loop, fault), low, high;
+	struct dispersion dispersion = dispersion_of(loop, fault);
+	double low, high;
 	struct diff_finding finding = {
 		.kind = *fault->key ? DIFF_FAULT : DIFF_LOOP,
 		.loop = loop,
@@ -146,14 +170,17 @@ static int compare_rates(const struct diff_loop *loop, struct diff_fault *fault,
 
 	if (a + b < BLOCKS_MIN)
 		return 0;
-	finding.p = binomial_p(b / dispersion, (a + b) / dispersion,
+	finding.p = binomial_p(b / dispersion.value, (a + b) / dispersion.value,
 			       dispatches[DIFF_B] / (dispatches[DIFF_A] + dispatches[DIFF_B]));
-	binomial_bounds(b / dispersion, (a + b) / dispersion, &low, &high);
+	if (dispersion.freedom > 0)
+		finding.p = p_of_deviation(normal_z(finding.p), &dispersion);
+	binomial_bounds_at(b / dispersion.value, (a + b) / dispersion.value, tail_of(&dispersion),
+			   &low, &high);
 	finding.ratio = ratio_of(b / (a + b), dispatches);
 	finding.low = ratio_of(low, dispatches);
 	finding.high = ratio_of(high, dispatches);
 	finding.notable = finding.ratio >= RATE_RATIO || finding.ratio <= 1 / RATE_RATIO;
-	return add(ret, &finding) ?: compare_delays(loop, fault, dispersion, ret);
+	return add(ret, &finding) ?: compare_delays(loop, fault, &dispersion, ret);
 }
 
 /* --- quantiles of dispatches */

@@ -64,8 +64,8 @@ double binomial_p(double k, double n, double share)
 	return p < 1 ? p : 1;
 }
 
-/* The share at which `tail` is 2.5 %. */
-static double search(double k, double n, bool upper)
+/* The share at which the probability beyond k is `limit`. */
+static double search(double k, double n, double limit, bool upper)
 {
 	double low = 0, high = 1;
 
@@ -73,7 +73,7 @@ static double search(double k, double n, bool upper)
 		double share = (low + high) / 2;
 		double tail = upper ? 1 - at_least(k + 1, n, share) : at_least(k, n, share);
 
-		if ((tail < 0.025) == upper)
+		if ((tail < limit) == upper)
 			high = share;
 		else
 			low = share;
@@ -81,15 +81,35 @@ static double search(double k, double n, bool upper)
 	return (low + high) / 2;
 }
 
+void binomial_bounds_at(double k, double n, double tail, double *ret_low, double *ret_high)
+{
+	*ret_low = k <= 0 ? 0 : search(k, n, tail, false);
+	*ret_high = k >= n ? 1 : search(k, n, tail, true);
+}
+
 void binomial_bounds(double k, double n, double *ret_low, double *ret_high)
 {
-	*ret_low = k <= 0 ? 0 : search(k, n, false);
-	*ret_high = k >= n ? 1 : search(k, n, true);
+	binomial_bounds_at(k, n, 0.025, ret_low, ret_high);
 }
 
 double student_p(double t, double freedom)
 {
 	return beta_part(freedom / 2, 0.5, freedom / (freedom + t * t));
+}
+
+double student_t(double p, double freedom)
+{
+	double low = 0, high = 1e6;
+
+	for (int i = 0; i < HALVINGS && high - low > RELATIVE * high; i++) {
+		double t = (low + high) / 2;
+
+		if (student_p(t, freedom) > p)
+			low = t;
+		else
+			high = t;
+	}
+	return (low + high) / 2;
 }
 
 static int by_size(const void *a, const void *b)
@@ -145,6 +165,21 @@ double rank_sum(uint64_t *a, size_t a_cnt, uint64_t *b, size_t b_cnt)
 double normal_p(double z)
 {
 	return erfc(fabs(z) / sqrt(2));
+}
+
+double normal_z(double p)
+{
+	double low = 0, high = 40;
+
+	for (int i = 0; i < HALVINGS && high - low > RELATIVE * high; i++) {
+		double z = (low + high) / 2;
+
+		if (normal_p(z) > p)
+			low = z;
+		else
+			high = z;
+	}
+	return (low + high) / 2;
 }
 
 static int by_p(const void *a, const void *b)

@@ -27,8 +27,14 @@ double binomial_p(double k, double n, double share);
  */
 void binomial_bounds(double k, double n, double *ret_low, double *ret_high);
 
+/* The same with this probability on each side instead of 2.5 %. */
+void binomial_bounds_at(double k, double n, double tail, double *ret_low, double *ret_high);
+
 /* Probability of |t| or more, on both sides, with this many degrees of freedom. */
 double student_p(double t, double freedom);
+
+/* The |t| of which student_p is p; at most 1e6. */
+double student_t(double p, double freedom);
 
 void sort_values(uint64_t *list, size_t cnt); /* rising */
 
@@ -40,6 +46,9 @@ double rank_sum(uint64_t *a, size_t a_cnt, uint64_t *b, size_t b_cnt);
 
 /* Probability of a deviation of |z| standard deviations or more, on both sides. */
 double normal_p(double z);
+
+/* The |z| of which normal_p is p; at most 40. */
+double normal_z(double p);
 
 /*
  * Benjamini and Hochberg 1995: replaces each p by its adjusted value. Taking all tests below q then
