@@ -25,6 +25,7 @@ NOW = int(time.time())
 SINCE = NOW - 7200
 HOSTS, SLOTS = 48, 6
 EQUAL, MORE, LONGER, COUNTED = "aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb", "cccccccccccccccc", "dddddddddddddddd"
+STALL, BULK = "1111111111111111", "2222222222222222"
 HOSTILE = "it's \\ \"q\" \x1b[31m\n\t\x01{limit} \u2028 -- ;"
 tap = Tap()
 
@@ -72,19 +73,19 @@ class Batch:
             sample.stack.add(function=name, module="/usr/bin/redis-server", app=True)
         return block
 
-    def interval(self, host, version, at, dispatches, left_out=0):
+    def interval(self, host, version, at, dispatches, left_out=0, process="redis-server", signature=COUNTED):
         interval = self.add().interval
         interval.start, interval.start_ns, interval.elapsed_ns = rfc3339(at), at * 10**9, 10**10
         interval.threshold_ns, interval.dispatches = 10**8, dispatches
         interval.host.name, interval.host.boot_id = f"host-{host}", f"boot-{host}"
         interval.lost.ring_full = 1
-        loop = interval.loops.add(loop="epoll", process="redis-server", unit="redis.service", dispatches=dispatches,
+        loop = interval.loops.add(loop="epoll", process=process, unit="redis.service", dispatches=dispatches,
                                   version=version, max_ns=2 * 10**7)
         for end in (10**5, 10**6, 2 * 10**7):
             loop.buckets.add(upper_ns=end, count=dispatches // 3)
         if left_out:
-            interval.left_out.add(signature=COUNTED, process="redis-server", unit="redis.service", loop="epoll", kind="disk",
-                                  function="do_d", blocks=left_out, total_ns=left_out * 2 * 10**8, max_ns=2 * 10**8)
+            interval.left_out.add(signature=signature, process=process, unit="redis.service", loop="epoll", kind="disk",
+                                  function=f"do_{signature[0]}", blocks=left_out, total_ns=left_out * 2 * 10**8, max_ns=2 * 10**8)
 
     def bodies(self):
         """{part: bytes}"""
@@ -238,6 +239,33 @@ def test_diff(cluster):
     tap.check(done.returncode == 1 and "9.9" in done.stderr and "--by version" in done.stderr, "a version that is not there", done)
 
 
+def seed_canary(pb, cluster):
+    """48 hosts with version 5.0 or 5.1. Process cron is on one host of each; 5.1 ran there for five minutes, with one stall."""
+    for host in range(5000, 5000 + HOSTS):
+        new = host % 2
+        batch = Batch(pb, host, 1)
+        batch.interval(host, f"5.{new}", SINCE + 6000 * new, 99999)
+        if host < 5002:
+            start, step = (SINCE + 6000, 10) if new else (SINCE, 200)
+            for nr in range(30):
+                batch.interval(host, f"5.{new}", start + nr * step, 9999, process="cron")
+            for nr in range(60 if new else 5):
+                at = start + 150 if new else start + nr * 1000
+                batch.block(host, f"5.{new}", STALL, at, 2 * 10**8, process="cron")
+        send(cluster.shards[host // 2 % 2][0], batch.bodies())
+
+
+def test_canary(cluster):
+    """The groups are those of the loop, and of the time in which it ran."""
+    for words in ((), ("--process", "cron")):
+        done = fleet(cluster, "diff", "--json", "--since", "3h", *words, "5.0", "5.1")
+        findings = [f for f in json.loads(done.stdout or "{}").get("findings", []) if f["process"] == "cron"]
+        verdict = {(f["what"], f.get("signature")): f["verdict"] for f in findings}
+        tap.check(done.returncode == 0 and verdict.get(("fault", STALL)) == "same",
+                  f"one stall of a loop on one host makes no difference {' '.join(words)}", done.stderr, findings)
+        tap.check(verdict.get(("p50", None)) == "same", "quantiles of five minutes are compared", findings)
+
+
 def test_show(cluster):
     done = fleet(cluster, "show", MORE[:8], "--since", "3h")
     tap.check(done.returncode == 0 and "version 1.1" in done.stdout and "240 blocks on 24 hosts" not in done.stdout and
@@ -370,6 +398,8 @@ def main():
     test_outage(pb, cluster)
     test_top(cluster)
     test_diff(cluster)
+    seed_canary(pb, cluster)
+    test_canary(cluster)
     test_show(cluster)
     test_hostile(pb, cluster)
     test_program(cluster)

@@ -72,6 +72,7 @@ static void test_questions(void)
 		{ .name = "signature", .text = "it's {since} -- ;" },
 		{ .name = "part", .raw = "0" },
 		{ .name = "every", .number = 1 },
+		{ .name = "hosts", .number = 20 },
 		{ .name = "cluster", .text = "c" },
 		{ .name = "database", .text = "d" },
 		{ .name = "table", .raw = "t" },

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Two versions or times, compared as `jankbpf diff` compares two sets of records. ClickHouse sums
- * by parts: groups of hosts, whose differences say how much counts vary by themselves.
+ * by parts: groups of hosts, or for a loop on few hosts groups of hosts and times. Their
+ * differences say how much counts vary by themselves.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -13,10 +14,11 @@
 #include "base/thread.h"
 #include "fleet/fleet.h"
 
-#define HOSTS_MIN 20 /* of each side; with fewer, parts are also times */
-#define SLOTS	  64 /* of the time of a side */
-#define PARTS	  16
-#define LIST_MAX  4096
+#define HOSTS_MIN      20 /* of a loop on each side; with fewer, its parts are also times */
+#define SLOTS	       64 /* of the time of a side */
+#define SLOT_INTERVALS 3  /* at least: blocks have times, dispatches only intervals */
+#define PARTS	       16
+#define LIST_MAX       4096
 
 /*
  * A side while its answers are read. Each has a thread: the server works on one while we read the
@@ -30,8 +32,10 @@ struct side {
 	const struct fleet_filter *filter;
 	const char *name;
 	uint64_t host_parts; /* of 240; about the number of hosts if that is small */
-	bool by_time;
-	fleet_row_fn *take; /* of the question under way */
+	uint64_t interval_s;
+	struct strbuf few_hosts; /* list of loops on fewer than HOSTS_MIN hosts */
+	const char *by_time;	 /* list of loops whose parts are also times, on any side */
+	fleet_row_fn *take;	 /* of the question under way */
 	int (*what)(struct side *side, struct err *err);
 	int res;
 	struct err err;
@@ -73,9 +77,18 @@ static int take_side(void *ctx, const json_t *row, struct err *err)
 	struct diff_input *input = &side->diff->inputs[side->nr];
 
 	side->host_parts = row__u64(row, "host_parts");
+	side->interval_s = row__u64(row, "interval_s");
 	input->interval_cnt = (size_t)row__u64(row, "intervals");
 	input->elapsed_ns = row__u64(row, "seconds") * NS_PER_SEC;
 	return 0;
+}
+
+static int take_few_hosts(void *ctx, const json_t *row, struct err *err)
+{
+	struct side *side = ctx;
+
+	number__add_to_list(&side->few_hosts, row__str(row, "loop_key"));
+	return side->few_hosts.failed ? no_memory(err) : 0;
 }
 
 static int take_loop(void *ctx, const json_t *row, struct err *err)
@@ -194,18 +207,21 @@ static int ask_delays(struct side *side, struct err *err)
 	return res;
 }
 
-/* The group of a row, in SQL. */
-static void add_part(struct strbuf *sb, const struct fleet_filter *filter, bool by_time)
+/* The length of a slot of time, by the span of the side's data. */
+static uint64_t slot_of(const struct side *side)
 {
-	uint64_t slot_s = (filter->until_s - filter->since_s) / SLOTS;
+	uint64_t slot_s = side->diff->inputs[side->nr].elapsed_ns / NS_PER_SEC / SLOTS;
+	uint64_t least_s = SLOT_INTERVALS * side->interval_s;
 
-	if (by_time)
-		strbuf__addf(sb,
-			     "toUInt8((host_part + cityHash64(intDiv(toUInt32(time), %llu))) %% "
-			     "%d)",
-			     (unsigned long long)(slot_s ?: 1), PARTS);
-	else
-		strbuf__addf(sb, "toUInt8(host_part %% %d)", PARTS);
+	return (slot_s > least_s ? slot_s : least_s) ?: 1;
+}
+
+/* The group of a row, in SQL. */
+static void add_part(struct strbuf *sb, const struct side *side)
+{
+	strbuf__addf(sb, "toUInt8((host_part + if(loop_key IN (%s), ", side->by_time);
+	strbuf__addf(sb, "cityHash64(intDiv(toUInt32(time), %llu)), toUInt64(0))) %% %d)",
+		     (unsigned long long)slot_of(side), PARTS);
 }
 
 static int read_side(struct side *side, struct err *err)
@@ -221,7 +237,9 @@ static int read_side(struct side *side, struct err *err)
 	struct strbuf part = STRBUF_INIT;
 	int res = 0;
 
-	add_part(&part, side->filter, side->by_time);
+	add_part(&part, side);
+	if (part.failed)
+		res = no_memory(err);
 	for (size_t i = 0; i < sizeof(questions) / sizeof(*questions) && !res; i++) {
 		const struct fleet_value values[] = {
 			FLEET_VALUES(side->filter),
@@ -235,6 +253,17 @@ static int read_side(struct side *side, struct err *err)
 	return res ?: ask_delays(side, err);
 }
 
+static int ask_few_hosts(struct side *side, struct err *err)
+{
+	const struct fleet_value values[] = {
+		FLEET_VALUES(side->filter),
+		{ .name = "hosts", .number = HOSTS_MIN },
+	};
+
+	return ask(side, "diff_hosts", values, sizeof(values) / sizeof(*values), take_few_hosts,
+		   err);
+}
+
 static int measure_side(struct side *side, struct err *err)
 {
 	const struct fleet_value values[] = { FLEET_VALUES(side->filter) };
@@ -246,7 +275,7 @@ static int measure_side(struct side *side, struct err *err)
 			"%c: no dispatches of '%.64s' in this time: give another version, or "
 			"a time by --since; jankbpf fleet top --by version lists them",
 			side->nr == DIFF_A ? 'A' : 'B', side->name);
-	return res;
+	return res ?: ask_few_hosts(side, err);
 }
 
 /* --- names of faults */
@@ -328,13 +357,21 @@ static int on_both(struct side *sides, int (*what)(struct side *side, struct err
 
 static int read_both(struct side *sides, struct err *err)
 {
+	struct strbuf by_time = STRBUF_INIT;
 	int res = on_both(sides, measure_side, err);
 
-	if (res)
-		return res;
-	sides[DIFF_A].by_time = sides[DIFF_B].by_time =
-		sides[DIFF_A].host_parts < HOSTS_MIN || sides[DIFF_B].host_parts < HOSTS_MIN;
-	return on_both(sides, read_side, err);
+	strbuf__adds(&by_time, "0"); /* that alone is no loop */
+	for (unsigned i = 0; i < DIFF_SIDES; i++)
+		if (sides[i].few_hosts.len)
+			strbuf__addf(&by_time, ", %s", strbuf__str(&sides[i].few_hosts));
+	for (unsigned i = 0; i < DIFF_SIDES; i++)
+		sides[i].by_time = strbuf__str(&by_time);
+	if (!res && by_time.failed)
+		res = no_memory(err);
+	if (!res)
+		res = on_both(sides, read_side, err);
+	strbuf__free(&by_time);
+	return res;
 }
 
 int fleet__compare(struct fleet *fleet, const struct fleet_filter filters[DIFF_SIDES],
@@ -351,11 +388,14 @@ int fleet__compare(struct fleet *fleet, const struct fleet_filter filters[DIFF_S
 					  .nr = i,
 					  .fleet = *fleet,
 					  .filter = &filters[i],
-					  .name = names[i] };
+					  .name = names[i],
+					  .few_hosts = STRBUF_INIT };
 	res = http__new(&sides[DIFF_B].fleet.http, err);
 	if (res)
 		return res;
 	res = read_both(sides, err) ?: checked(diff__compare(diff, findings), err);
 	http__free(sides[DIFF_B].fleet.http);
+	for (unsigned i = 0; i < DIFF_SIDES; i++)
+		strbuf__free(&sides[i].few_hosts);
 	return res ?: name_faults(fleet, filters, all, findings, err);
 }
