@@ -52,6 +52,25 @@ static unsigned lines_with(const char *text, const char *part)
 	return cnt;
 }
 
+/* Else the first value would be the first sample, of which increase() sees nothing. */
+static void test_closed_lists(void)
+{
+	struct metrics *m = metrics__new(10);
+	const char *text = text_of(m, METRICS_TEXT);
+
+	has_str(text, "\njankbpf_lost_total{reason=\"ring_full\"} 0\n", "a loss begins at 0");
+	is_uint(lines_with(text, "\njankbpf_lost_total{"), jankbpf__lost__descriptor.n_fields,
+		"so does each reason");
+	has_str(text, "\njankbpf_limited_total{limit=\"signature\"} 0\n", "a limit");
+	has_str(text, "\njankbpf_limited_total{limit=\"second\"} 0\n", "the other limit");
+	has_str(text, "\njankbpf_blocked_seconds_total{kind=\"cpu\"} 0\n", "a kind");
+	has_str(text, "\njankbpf_blocked_seconds_total{kind=\"kernel\"} 0\n", "another");
+	has_str(text, "\njankbpf_blocked_seconds_total{kind=\"page_fault\"} 0\n",
+		"a kind of waiting");
+	is_uint(lines_with(text, "\njankbpf_blocked_seconds_total{"), 13, "all of the schema");
+	metrics__free(m);
+}
+
 static void test_blocks(void)
 {
 	struct metrics *m = metrics__new(10);
@@ -311,6 +330,7 @@ static void test_spool(void)
 int main(void)
 {
 	test_spool();
+	test_closed_lists();
 	test_blocks();
 	test_interval();
 	test_many_open();

@@ -11,19 +11,6 @@
 
 #define WORDS_MAX 64 /* label sets of a closed list of words */
 
-struct metrics *metrics__new(size_t max_signatures)
-{
-	struct metrics *m = calloc(1, sizeof(*m));
-
-	if (!m)
-		return NULL;
-	m->loops.max = m->open.max = METRICS_LOOPS_MAX;
-	m->blocks.max = METRICS_BLOCKS_MAX;
-	m->faults.max = max_signatures;
-	m->kinds.max = m->lost.max = m->limited.max = WORDS_MAX;
-	return m;
-}
-
 void metrics__free(struct metrics *m)
 {
 	if (!m)
@@ -52,6 +39,46 @@ static int add_count(struct series_table *table, const char *id, const struct la
 		return -ENOMEM;
 	series->cnt += cnt;
 	return 0;
+}
+
+static int add_word(struct series_table *table, const char *name, const char *word)
+{
+	const struct label label = { name, word };
+
+	return add_count(table, NULL, &label, 1, 0);
+}
+
+/*
+ * rate() and increase() miss the first value of a series, so each word of a closed list has its
+ * series from the start, with 0.
+ */
+static int add_words(struct metrics *m)
+{
+	const ProtobufCMessageDescriptor *lost = &jankbpf__lost__descriptor;
+	int res = add_word(&m->kinds, "kind", "cpu") ?: add_word(&m->kinds, "kind", "kernel");
+
+	for (uint32_t state = JANK_STATE_RUNNABLE; state < JANK_STATE_CNT; state++)
+		res = res ?: add_word(&m->kinds, "kind", value__state_word(state));
+	for (unsigned i = 0; i < lost->n_fields; i++)
+		res = res ?: add_word(&m->lost, "reason", lost->fields[i].name);
+	return res	       ?: add_word(&m->limited, "limit", "signature")
+			       ?: add_word(&m->limited, "limit", "second");
+}
+
+struct metrics *metrics__new(size_t max_signatures)
+{
+	struct metrics *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->loops.max = m->open.max = METRICS_LOOPS_MAX;
+	m->blocks.max = METRICS_BLOCKS_MAX;
+	m->faults.max = max_signatures;
+	m->kinds.max = m->lost.max = m->limited.max = WORDS_MAX;
+	if (!add_words(m))
+		return m;
+	metrics__free(m);
+	return NULL;
 }
 
 /* --- blocks */
