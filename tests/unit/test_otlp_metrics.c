@@ -244,6 +244,48 @@ static void test_interval(void)
 	otlp__empty(&b);
 }
 
+static uint64_t blocks_of(const Otlp__ExportMetricsServiceRequest *metrics, const char *version)
+{
+	for (size_t i = 0; i < metrics->n_resource_metrics; i++) {
+		const Otlp__ResourceMetrics *resource = metrics->resource_metrics[i];
+		const Otlp__ScopeMetrics *scope = resource->scope_metrics[0];
+
+		if (strcmp(OTLP_TEXT(resource->resource, "service.name"), "checkout") != 0 ||
+		    strcmp(OTLP_TEXT(resource->resource, "service.version"), version) != 0)
+			continue;
+		for (size_t j = 0; j < scope->n_metrics; j++)
+			if (!strcmp(scope->metrics[j]->name, "jankbpf.blocks"))
+				return (uint64_t)scope->metrics[j]->sum->data_points[0]->as_int;
+	}
+	return 0;
+}
+
+/* LeftOut has no service; a loop of the same interval has. */
+static void test_left_out(void)
+{
+	struct otlp_batch b = {};
+	Jankbpf__Interval *interval;
+	Otlp__ExportMetricsServiceRequest *metrics;
+
+	make_interval();
+	for (int i = 0; i < 2; i++) {
+		in.loops[i].service_name = (char *)"checkout";
+		in.loops[i].version = (char *)(i ? "2" : "1");
+		SET_TO(&in.loops[i], blocks, (unsigned)i + 3);
+	}
+	interval = otlp__add(&b, &in.record)->interval;
+	metrics = metrics_of(&b);
+	is_uint(blocks_of(metrics, "2"), 6, "left out: the service of the loop with most blocks");
+	is_uint(blocks_of(metrics, "1"), 0, "not of another one");
+	free_metrics(metrics);
+	otlp__set(&interval->left_out[0]->process, "another", 7);
+	metrics = metrics_of(&b);
+	is_int(sum_point(metrics, "redis", "jankbpf.blocks")->as_int, 6,
+	       "without such a loop: the unit");
+	free_metrics(metrics);
+	otlp__empty(&b);
+}
+
 static void set_block(Jankbpf__Block *block, const char *start, uint64_t ms)
 {
 	otlp__unname(block);
@@ -316,6 +358,7 @@ static void test_hostile(void)
 int main(void)
 {
 	test_interval();
+	test_left_out();
 	test_blocks();
 	test_hostile();
 	return tap__done();

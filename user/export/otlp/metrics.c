@@ -121,11 +121,37 @@ static void take_block(struct counter *c, const Jankbpf__Block *block)
 	note_end(c, block);
 }
 
-static void take_left_out(struct counter *c, const Jankbpf__LeftOut *left)
+static bool is_same(const char *a, const char *b)
 {
-	const struct origin origin = { .host = c->host,
-				       .process = left->process,
-				       .unit = left->unit };
+	return !strcmp(a ?: "", b ?: "");
+}
+
+/*
+ * The loops of the interval say more of their process than LeftOut does: service, version,
+ * container. Where several fit, the one with the most blocks. NULL: none.
+ */
+static const Jankbpf__Loop *loop_of(const Jankbpf__Interval *interval, const Jankbpf__LeftOut *left)
+{
+	const Jankbpf__Loop *ret = NULL;
+
+	for (size_t i = 0; i < interval->n_loops; i++) {
+		const Jankbpf__Loop *loop = interval->loops[i];
+
+		if (is_same(loop->process, left->process) && is_same(loop->unit, left->unit) &&
+		    is_same(loop->loop, left->loop) && (!ret || loop->blocks > ret->blocks))
+			ret = loop;
+	}
+	return ret;
+}
+
+static void take_left_out(struct counter *c, const Jankbpf__Interval *interval,
+			  const Jankbpf__LeftOut *left)
+{
+	const Jankbpf__Loop *loop = loop_of(interval, left);
+	const struct origin origin = loop ? origin__of_loop(c->host, loop)
+					  : (struct origin){ .host = c->host,
+							     .process = left->process,
+							     .unit = left->unit };
 	struct tally *tally = get_tally(c, &origin, left->loop, value__name(left->kind));
 
 	tally->block_cnt += left->blocks;
@@ -257,7 +283,7 @@ static void take_interval(struct counter *c, const Jankbpf__Interval *interval)
 	for (size_t i = 0; i < interval->n_loops; i++)
 		take_loop(c, interval->loops[i]);
 	for (size_t i = 0; i < interval->n_left_out; i++)
-		take_left_out(c, interval->left_out[i]);
+		take_left_out(c, interval, interval->left_out[i]);
 	write_tallies(c);
 	write_open(c, interval->open, interval->n_open);
 	write_losses(c, interval);
