@@ -96,6 +96,32 @@ static void test_blocks(void)
 	metrics__free(m);
 }
 
+/* Each start of an application, each build of a program would make new series. */
+static void test_stable_labels(void)
+{
+	struct metrics *m = metrics__new(10);
+	struct made made;
+	const char *text;
+
+	for (unsigned i = 0; i < 3; i++) {
+		const Jankbpf__Record *record =
+			make(&made, "kate", "abc", "LazyCompile:*f /a/x.js:1:2");
+		char unit[64];
+
+		snprintf(unit, sizeof(unit), "app-gnome-kate-%u.scope", 1000 + i);
+		made.block.unit = unit;
+		metrics__record(m, record);
+	}
+	text = text_of(m, METRICS_TEXT);
+	has_str(text,
+		"\njankbpf_blocks_total{unit=\"app-gnome-kate.scope\",process=\"kate\","
+		"loop=\"epoll\",kind=\"cpu\"} 3\n",
+		"a unit without the process id");
+	has_str(text, "_fault_blocks_total{signature=\"abc\",function=\"f x.js\"} 3\n",
+		"a function without tier and line");
+	metrics__free(m);
+}
+
 /* An interval with one of each, whose parts point at each other. */
 struct made_interval {
 	Jankbpf__Record record;
@@ -332,6 +358,7 @@ int main(void)
 	test_spool();
 	test_closed_lists();
 	test_blocks();
+	test_stable_labels();
 	test_interval();
 	test_many_open();
 	test_hostile();

@@ -244,6 +244,26 @@ static void test_interval(void)
 	otlp__empty(&b);
 }
 
+static void test_unit_with_pid(void)
+{
+	struct otlp_batch b = {};
+	Otlp__ExportMetricsServiceRequest *metrics;
+
+	make_interval();
+	in.loops[0].unit = (char *)"app-redis-12.scope";
+	in.loops[1].unit = (char *)"app-redis-13.scope";
+	otlp__add(&b, &in.record);
+	metrics = metrics_of(&b);
+	is_uint(find(metrics, "redis-server", "jankbpf.dispatch.duration")
+			->histogram->data_points[0]
+			->count,
+		34, "two processes whose units differ by their ids are one point");
+	is_str(OTLP_TEXT(metrics->resource_metrics[0]->resource, "jankbpf.unit"), "app-redis.scope",
+	       "the unit has no process id");
+	free_metrics(metrics);
+	otlp__empty(&b);
+}
+
 static uint64_t blocks_of(const Otlp__ExportMetricsServiceRequest *metrics, const char *version)
 {
 	for (size_t i = 0; i < metrics->n_resource_metrics; i++) {
@@ -359,6 +379,7 @@ int main(void)
 {
 	test_interval();
 	test_left_out();
+	test_unit_with_pid();
 	test_blocks();
 	test_hostile();
 	return tap__done();

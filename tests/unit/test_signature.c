@@ -3,6 +3,7 @@
  * One fault has one signature, another fault another: measured on variants that differ as runs,
  * machines and builds do.
  */
+#include "base/stable_name.h"
 #include "verdict/analysis.h"
 
 #include "tests/tap.h"

@@ -111,12 +111,6 @@ void signature__make(struct analysis *analysis);
 
 /* --- Stable names, without the parts that differ between builds, machines or runs. */
 
-/*
- * A function: without compiler suffixes (".cold", ".constprop.0"), Rust hash and JIT tier. Of a
- * script's location only the file.
- */
-void stable_name__add_function(struct strbuf *sb, const char *function);
-
 /* A module: the file name without directories and versions; NULL adds nothing. */
 void stable_name__add_module(struct strbuf *sb, const char *module);
 

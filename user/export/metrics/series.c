@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/stable_name.h"
 #include "base/text.h"
 #include "export/values.h"
 
@@ -61,11 +62,29 @@ void label__add_value(struct strbuf *sb, const char *value)
 	strbuf__free(&clean);
 }
 
+static void add_value(struct strbuf *sb, const struct label *label)
+{
+	struct strbuf stable = STRBUF_INIT;
+
+	if (label->value && !strcmp(label->name, "unit"))
+		stable_name__add_unit(&stable, label->value);
+	else if (label->value && !strcmp(label->name, "function"))
+		stable_name__add_function(&stable, label->value);
+	else
+		strbuf__adds(&stable, label->value ?: "");
+	label__add_value(sb, strbuf__str(&stable));
+	sb->failed |= stable.failed;
+	strbuf__free(&stable);
+}
+
 static void add_labels(struct strbuf *sb, const struct label *labels, size_t cnt, const char *all)
 {
 	for (size_t i = 0; i < cnt; i++) {
 		strbuf__addf(sb, "%s%s=\"", i ? "," : "", labels[i].name);
-		label__add_value(sb, all ?: labels[i].value);
+		if (all)
+			label__add_value(sb, all);
+		else
+			add_value(sb, &labels[i]);
 		strbuf__addc(sb, '"');
 	}
 }

@@ -33,7 +33,10 @@ struct series {
 	char id[];
 };
 
-/* A label and its value; NULL: unknown, written as "". */
+/*
+ * A label and its value; NULL: unknown, written as "". Of "unit" and "function", the stable name is
+ * written (base/stable_name.h): others would make new series in each run.
+ */
 struct label {
 	const char *name, *value;
 };

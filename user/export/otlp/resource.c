@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/stable_name.h"
 #include "base/text.h"
 #include "export/report/report.h"
 
@@ -40,24 +41,34 @@ static void add_host(struct otlp *o, struct list *list, const Jankbpf__Host *hos
 }
 
 /* What the environment of the process says, else the systemd service, else the program. */
-static void add_service(struct otlp *o, struct list *list, const struct origin *origin)
+static const char *service_of(struct otlp *o, const struct origin *origin, const char *unit)
 {
-	size_t len = origin->unit ? strlen(origin->unit) : 0, end = strlen(SERVICE);
+	size_t len = strlen(unit), end = strlen(SERVICE);
 	struct strbuf *name = arena__words(&o->arena);
 
 	if (origin->service && *origin->service)
 		strbuf__adds(name, origin->service);
-	else if (len > end && !strcmp(origin->unit + len - end, SERVICE))
-		strbuf__add(name, origin->unit, len - end);
+	else if (len > end && !strcmp(unit + len - end, SERVICE))
+		strbuf__add(name, unit, len - end);
 	else if (origin->process && *origin->process)
 		strbuf__adds(name, origin->process);
 	else
 		strbuf__adds(name, "unknown_service");
-	attr__text(o, list, "service.name", arena__take_words(&o->arena));
+	return arena__take_words(&o->arena);
+}
+
+/* Metrics have no name with a process id in it; a log record has the unit as it is. */
+static void add_service(struct otlp *o, struct list *list, const struct origin *origin)
+{
+	const char *unit;
+
+	stable_name__add_unit(arena__words(&o->arena), origin->unit ?: "");
+	unit = arena__take_words(&o->arena);
+	attr__text(o, list, "service.name", service_of(o, origin, unit));
 	attr__text(o, list, "service.version", origin->version);
 	attr__text(o, list, "service.namespace", origin->namespace);
 	attr__text(o, list, "deployment.environment.name", origin->environment);
-	attr__text(o, list, "jankbpf.unit", origin->unit);
+	attr__text(o, list, "jankbpf.unit", origin->block ? origin->unit : unit);
 	attr__text(o, list, "container.id", origin->container);
 	attr__text(o, list, "k8s.pod.uid", origin->pod);
 }
