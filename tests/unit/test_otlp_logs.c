@@ -113,6 +113,41 @@ static void test_attributes(void)
 	otlp__empty(&b);
 }
 
+static void instance_of(struct otlp_batch *b, const char *agent, char ret[32])
+{
+	const struct batch batch = { agent, 7, b->records, b->cnt, 0 };
+	Otlp__ExportLogsServiceRequest *logs;
+
+	strbuf__reset(&b->body);
+	is_int(otlp_backend.parts[0].encode(&batch, &b->body), 0, "logs of %s", agent);
+	logs = otlp__export_logs_service_request__unpack(NULL, b->body.len,
+							 (uint8_t *)b->body.data);
+	snprintf(ret, 32, "%s", OTLP_TEXT(logs->resource_logs[0]->resource, "service.instance.id"));
+	free_logs(logs);
+}
+
+/* Prometheus' label instance: two machines are two series, a restart goes on with its own. */
+static void test_instance(void)
+{
+	struct otlp_batch b = {};
+	Jankbpf__Block *block = otlp__add_block(&b, "cpu");
+	char first[32], second[32];
+
+	otlp__set(&block->unit, "app-shop-12.scope", 17);
+	instance_of(&b, "one", first);
+	is_uint(strlen(first), 16, "an instance has an id");
+	block->pid++;
+	otlp__set(&block->unit, "app-shop-13.scope", 17);
+	instance_of(&b, "one", second);
+	is_str(second, first, "it is the same after a restart");
+	instance_of(&b, "two", second);
+	ok(strcmp(second, first) != 0, "another machine has another one");
+	otlp__set(&block->version, "99", 2);
+	instance_of(&b, "one", second);
+	ok(strcmp(second, first) != 0, "so has another version");
+	otlp__empty(&b);
+}
+
 static void test_resources(void)
 {
 	struct otlp_batch b = {};
@@ -193,6 +228,7 @@ int main(void)
 {
 	test_each();
 	test_attributes();
+	test_instance();
 	test_resources();
 	test_hostile();
 	test_none();

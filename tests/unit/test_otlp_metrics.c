@@ -260,6 +260,8 @@ static void test_unit_with_pid(void)
 		34, "two processes whose units differ by their ids are one point");
 	is_str(OTLP_TEXT(metrics->resource_metrics[0]->resource, "jankbpf.unit"), "app-redis.scope",
 	       "the unit has no process id");
+	is_uint(strlen(OTLP_TEXT(metrics->resource_metrics[0]->resource, "service.instance.id")),
+		16, "an instance has an id");
 	free_metrics(metrics);
 	otlp__empty(&b);
 }

@@ -5,7 +5,9 @@
  */
 #include "export/otlp/otlp.h"
 
+#include <inttypes.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "base/stable_name.h"
 #include "base/text.h"
@@ -57,6 +59,27 @@ static const char *service_of(struct otlp *o, const struct origin *origin, const
 	return arena__take_words(&o->arena);
 }
 
+/*
+ * Prometheus makes `instance` of this id. It is the same in each run, in logs and metrics, so that
+ * series go on; the identity of the agent's spool tells machines apart.
+ */
+static void add_instance(struct otlp *o, struct list *list, const struct origin *origin,
+			 const char *unit)
+{
+	const char *const parts[] = { o->batch->agent,	 origin->process, unit,
+				      origin->container, origin->pod,	  origin->version };
+	struct strbuf *words = arena__words(&o->arena);
+	uint64_t id;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		strbuf__add(words, parts[i] ?: "", strlen(parts[i] ?: "") + 1);
+	if (words->failed)
+		longjmp(o->arena.out_of_memory, 1);
+	id = XXH64(words->data, words->len, 0);
+	strbuf__addf(arena__words(&o->arena), "%016" PRIx64, id);
+	attr__text(o, list, "service.instance.id", arena__take_words(&o->arena));
+}
+
 /* Metrics have no name with a process id in it; a log record has the unit as it is. */
 static void add_service(struct otlp *o, struct list *list, const struct origin *origin)
 {
@@ -65,6 +88,7 @@ static void add_service(struct otlp *o, struct list *list, const struct origin *
 	stable_name__add_unit(arena__words(&o->arena), origin->unit ?: "");
 	unit = arena__take_words(&o->arena);
 	attr__text(o, list, "service.name", service_of(o, origin, unit));
+	add_instance(o, list, origin, unit);
 	attr__text(o, list, "service.version", origin->version);
 	attr__text(o, list, "service.namespace", origin->namespace);
 	attr__text(o, list, "deployment.environment.name", origin->environment);
