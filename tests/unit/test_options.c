@@ -362,6 +362,12 @@ static void test_backends(void)
 	options__free(&opts);
 	is_int(fixture__parse("send --spool s --otlp-url http://a", &opts, &err), 0, "one backend");
 	is_str(opts.sends[SEND_CLICKHOUSE].database, "jankbpf", "the default database");
+	is_uint(opts.sends[SEND_OTLP].signals, 0, "all signals by default");
+	options__free(&opts);
+	is_int(fixture__parse("send --spool s --otlp-url http://a --otlp-signals metrics,logs",
+			      &opts, &err),
+	       0, "signals: %s", err.msg);
+	is_uint(opts.sends[SEND_OTLP].signals, 3, "logs and metrics: the first parts");
 	options__free(&opts);
 }
 

@@ -43,6 +43,7 @@ struct backend {
 	const char *content_type; /* of all parts */
 	const struct backend_part *parts;
 	size_t part_cnt;
+	const char *parts_key; /* of the configuration: chooses the parts; NULL: all are needed */
 	/*
 	 * Reads the body of an answer with status 200, at most 64 KB of it. 0; *ret_rejected
 	 * records were refused for good (they are counted as lost) and *why says the backend's

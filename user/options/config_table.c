@@ -70,6 +70,7 @@ const struct config_key config_keys[] = {
 	OF_EACH_BACKEND("clickhouse"),
 	OF_BACKEND("otlp", "url"),
 	OF_BACKEND("otlp", "token-file"),
+	OF_BACKEND("otlp", "signals"),
 	OF_EACH_BACKEND("otlp"),
 	{ "metrics", "listen", "metrics-listen", false },
 	{ "metrics", "textfile", "metrics-textfile", false },

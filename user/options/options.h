@@ -64,6 +64,7 @@ struct backend_options {
 	const char *proxy;
 	uint64_t timeout_ns; /* of a request */
 	unsigned compress;   /* enum compress: of the bodies of requests */
+	unsigned signals;    /* bits of the backend's parts that are sent; 0: all of them */
 };
 
 enum compress { COMPRESS_GZIP, COMPRESS_ZSTD, COMPRESS_NONE };

@@ -42,7 +42,7 @@ static int check_files(struct parse *p, const char *word, const struct backend_o
 static int check_backend(struct parse *p, const char *word, const struct backend_options *b)
 {
 	bool any = b->database || b->user || b->password_file || b->token_file || b->ca_file ||
-		   b->cert_file || b->key_file || b->proxy || b->compress;
+		   b->cert_file || b->key_file || b->proxy || b->compress || b->signals;
 
 	if (!b->url_cnt && any)
 		return parse__refuse(p, "options of %s need --%s-url", word, word);

@@ -53,6 +53,7 @@ enum {
 	KEY_PROXY,
 	KEY_TIMEOUT,
 	KEY_COMPRESS,
+	KEY_SIGNALS,
 	KEYS_SEND,
 };
 
@@ -533,6 +534,11 @@ const struct option_row option_rows[] = {
 		  "OpenTelemetry's collector takes all of them."),
 	SEND_TEXT(KEY_OTLP + KEY_TOKEN_FILE, "otlp-token-file", "FILE", SEND_OTLP, token_file,
 		  "a bearer token: the first line of FILE", "It is read again for each request."),
+	{ SECTION_SEND, KEY_OTLP + KEY_SIGNALS, "otlp-signals", "logs|metrics|profiles", NULL,
+	  SENDS, option__set_words, AT(sends[SEND_OTLP].signals),
+	  .help = "send only these, several with commas; all by default",
+	  .more = "For a receiver that takes only some, such as that of Prometheus: metrics. What "
+		  "is left out counts as sent." },
 	{ SECTION_FLEET, KEY_UNTIL, "until", "TIME", NULL, FLEET, option__set_since, AT(until_ns),
 	  .help = "only blocks that began before this time; now by default" },
 	{ SECTION_FLEET, KEY_FLEET_UNIT, "unit", "NAME", NULL, FLEET, option__set_text,

@@ -102,7 +102,8 @@ static void describe(struct strbuf *sb, const char *url, const struct http_answe
 }
 
 /* Once for each kind of problem, until a request succeeds. */
-static void report(struct uploader *uploader, const char *url, const struct http_answer *answer)
+static void report(struct uploader *uploader, const char *url, const struct request *request,
+		   const struct http_answer *answer)
 {
 	long kind = answer->result * 1000l + answer->status + 1;
 	struct strbuf sb = STRBUF_INIT;
@@ -113,6 +114,10 @@ static void report(struct uploader *uploader, const char *url, const struct http
 	describe(&sb, url, answer);
 	if (answer->result == HTTP_ANSWERED)
 		strbuf__addf(&sb, "; %s", remedy_of(answer->status));
+	if ((answer->status == 404 || answer->status == 405) && uploader->backend->parts_key)
+		strbuf__addf(&sb, "; if it has no '%s', leave that out by %s in [%s]",
+			     strbuf__str(&request->path), uploader->backend->parts_key,
+			     uploader->backend->name);
 	log__warn("%s: records wait in the spool: %s", uploader->backend->name, strbuf__str(&sb));
 	strbuf__free(&sb);
 }
@@ -254,7 +259,7 @@ static enum outcome ask_replicas(struct uploader *uploader, const struct request
 			break;
 		}
 		if (one != OUTCOME_REFUSED)
-			report(uploader, url, &answer);
+			report(uploader, url, request, &answer);
 		if (answer.retry_after_s > *ret_after_s)
 			*ret_after_s = answer.retry_after_s;
 		ret = worst(ret, one);

@@ -139,8 +139,11 @@ static enum outcome send_batch(struct uploader *uploader, const struct spool_bat
 	struct sending sending = { .refused = calloc(batch.record_cnt, sizeof(bool)) };
 	enum outcome outcome = sending.refused ? OUTCOME_DONE : OUTCOME_STOPPED;
 
-	for (size_t i = 0; i < uploader->backend->part_cnt && outcome == OUTCOME_DONE; i++)
+	for (size_t i = 0; i < uploader->backend->part_cnt && outcome == OUTCOME_DONE; i++) {
+		if (uploader->settings->signals && !(uploader->settings->signals >> i & 1))
+			continue;
 		outcome = send_records(uploader, &uploader->backend->parts[i], &batch, &sending);
+	}
 	if (outcome == OUTCOME_DONE)
 		count(uploader, &batch, &sending);
 	free(sending.refused);

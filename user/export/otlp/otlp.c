@@ -82,7 +82,7 @@ static int check(const void *body, size_t len, uint64_t *ret_rejected, struct er
 	return res;
 }
 
-/* The order is that in which the sender posts them. Profiles are alpha. */
+/* In the order of --otlp-signals, in which the sender posts them. Profiles are alpha. */
 static const struct backend_part parts[] = {
 	{ "logs", "/v1/logs", otlp__logs },
 	{ "metrics", "/v1/metrics", otlp__metrics },
@@ -94,5 +94,6 @@ const struct backend otlp_backend = {
 	.content_type = "application/x-protobuf",
 	.parts = parts,
 	.part_cnt = sizeof(parts) / sizeof(*parts),
+	.parts_key = "signals",
 	.check = check,
 };
