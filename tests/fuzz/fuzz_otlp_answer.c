@@ -56,7 +56,7 @@ int main(void)
 		uint8_t *exact = memcpy(malloc(len ?: 1), body, len); /* a read beyond it is seen */
 		struct err why = {};
 		uint64_t rejected = 7;
-		int res = otlp_backend.check(exact, len, &rejected, &why);
+		int res = otlp_backend.check(&otlp_backend.parts[0], exact, len, &rejected, &why);
 
 		broken = broken_promise(res, rejected, why.msg);
 		taken += !res;

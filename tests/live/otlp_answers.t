@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""jankbpf send to OTLP receivers: one that takes only metrics."""
+"""jankbpf send to OTLP receivers: one that takes only metrics, partial success, a warning."""
 import os
 import signal
 import subprocess
@@ -45,8 +45,30 @@ def test_signals(total):
     ok(taken == {"/v1/logs", "/v1/metrics", "/v1development/profiles"}, "by default all are sent", taken)
 
 
+def partial(rejected, message):
+    """ExportMetricsServiceResponse with partial_success."""
+    body = (bytes([8, rejected]) if rejected else b"") + bytes([0x12, len(message)]) + message
+    return bytes([0x0a, len(body)]) + body
+
+
+def test_partial(result, total):
+    intervals = sum(record["type"] == "interval" for record in result.records())
+
+    def metrics(rejected, message):
+        return lambda h, r: reply(h, 200, partial(rejected, message)) if r.path == "/v1/metrics" else None
+
+    _, done, now = send("points", metrics(100, b"too old"))
+    ok(done.returncode == 0 and now["refused_records"] == intervals and now["sent_records"] == total - intervals,
+       f"refused data points count as {intervals} intervals at most", (done, now))
+    ok("refused 100 data points for good: \"too old\"" in done.stderr, "the message names the unit", done.stderr)
+    _, done, now = send("warning", metrics(0, b"slow down"))
+    ok(now["sent_records"] == total and now["refused_records"] == 0, "a warning refuses nothing", now)
+    ok(done.stderr.count("with a warning: \"slow down\"") == 1, "it is logged once", done.stderr)
+
+
 bad.need_tracing()
 RESULT = make_spool()
 TOTAL = sum(count for _, count in batches(SPOOL))
 test_signals(TOTAL)
+test_partial(RESULT, TOTAL)
 bad.done()

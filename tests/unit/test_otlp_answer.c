@@ -15,7 +15,7 @@ static struct {
 static int check(const void *body, size_t len)
 {
 	memset(&answer, 0, sizeof(answer));
-	return otlp_backend.check(body, len, &answer.rejected, &answer.why);
+	return otlp_backend.check(&otlp_backend.parts[1], body, len, &answer.rejected, &answer.why);
 }
 
 #define CHECK(bytes) check(bytes, sizeof(bytes) - 1)
@@ -32,7 +32,7 @@ static void test_taken(void)
 static void test_refused(void)
 {
 	ok(!CHECK("\x0a\x08\x08\x03\x12\x04size") && answer.rejected == 3, "three are refused");
-	has_str(answer.why.msg, "refused 3 records for good: \"size\"", "with the reason");
+	has_str(answer.why.msg, "refused 3 data points for good: \"size\"", "with the reason");
 	ok(!CHECK("\x0a\x02\x08\x01") && answer.rejected == 1, "a reason may be missing");
 	is_int(CHECK("\x0a\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), -EBADMSG,
 	       "no backend refuses -1");

@@ -117,7 +117,9 @@ static void test_encodings(const struct backend_part *part, const struct batch *
 
 static void test_request(void)
 {
-	const struct backend_part part = { "rows", "/?database=%s&query=x", encode };
+	const struct backend_part part = { .name = "rows",
+					   .path = "/?database=%s&query=x",
+					   .encode = encode };
 	struct batch batch = { .agent = "ab", .nr = 1 };
 	struct backend_options settings = { .database = "my db&x=%s" };
 	struct request one, two;
@@ -168,6 +170,24 @@ static void test_outcomes(void)
 	       "garbage");
 }
 
+/* Of two intervals with a block, 30 refused data points are two records. */
+static void test_refused_records(void)
+{
+	Jankbpf__Record interval = JANKBPF__RECORD__INIT, block = JANKBPF__RECORD__INIT;
+	Jankbpf__Record *records[] = { &interval, &block, &interval };
+	const struct batch batch = { .records = records, .record_cnt = 3 };
+	const struct backend_part *logs = &otlp_backend.parts[0], *metrics = logs + 1;
+	Jankbpf__Block of_block = JANKBPF__BLOCK__INIT;
+
+	interval.type_case = JANKBPF__RECORD__TYPE_INTERVAL;
+	block.type_case = JANKBPF__RECORD__TYPE_BLOCK;
+	block.block = &of_block;
+	is_uint(uploader__refused(metrics, &batch, 30), 2, "data points of two intervals");
+	is_uint(uploader__refused(metrics, &batch, 1), 1, "a data point");
+	is_uint(uploader__refused(logs, &batch, 30), 1, "log records of one block");
+	is_uint(uploader__refused(logs, &batch, 0), 0, "none is refused");
+}
+
 static void test_names(void)
 {
 	static const char *const url[] = { "http://a" };
@@ -185,6 +205,7 @@ static void test_names(void)
 
 int main(void)
 {
+	test_refused_records();
 	test_names();
 	test_backoff();
 	test_shards();

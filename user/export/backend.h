@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "schema/blockinfo.pb-c.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,12 @@ struct backend_part {
 	const char *path;
 	/* Adds the body to ret. 0; -ENODATA: the batch has nothing for this part; -ENOMEM. */
 	int (*encode)(const struct batch *batch, struct strbuf *ret);
+	const char *items; /* what an answer of this part counts: "log records"; NULL: records */
+	/*
+	 * True for a record that is lost if all items of a batch are refused. NULL: each record of
+	 * which the part has something.
+	 */
+	bool (*is_counted)(const Jankbpf__Record *record);
 };
 
 struct backend {
@@ -45,12 +52,13 @@ struct backend {
 	size_t part_cnt;
 	const char *parts_key; /* of the configuration: chooses the parts; NULL: all are needed */
 	/*
-	 * Reads the body of an answer with status 200, at most 64 KB of it. 0; *ret_rejected
-	 * records were refused for good (they are counted as lost) and *why says the backend's
-	 * reason;
-	 * -EBADMSG: not an answer of such a backend. NULL: the status says all.
+	 * Reads the body of an answer of a part with status 200, at most 64 KB of it. 0;
+	 * *ret_rejected items of the part were refused for good and *why has the backend's reason;
+	 * with 0 items a message in *why is a warning; -EBADMSG: not an answer of such a backend.
+	 * NULL: the status says all.
 	 */
-	int (*check)(const void *body, size_t len, uint64_t *ret_rejected, struct err *why);
+	int (*check)(const struct backend_part *part, const void *body, size_t len,
+		     uint64_t *ret_rejected, struct err *why);
 };
 
 extern const struct backend clickhouse_backend; /* clickhouse/clickhouse.c */

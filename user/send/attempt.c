@@ -137,6 +137,13 @@ static void report_refusal(struct uploader *uploader, const char *url,
 	strbuf__free(&sb);
 }
 
+static void report_warning(struct uploader *uploader, const char *warning)
+{
+	if (!uploader->warning_reported)
+		log__warn("%s: %s", uploader->backend->name, warning);
+	uploader->warning_reported = true;
+}
+
 static void report_success(struct uploader *uploader)
 {
 	if (uploader->reported)
@@ -148,7 +155,7 @@ static void report_success(struct uploader *uploader)
 /* --- requests */
 
 /* Looks at the body of an answer. */
-static enum outcome check(struct uploader *uploader, const char *url,
+static enum outcome check(struct uploader *uploader, const char *url, const struct request *request,
 			  const struct http_answer *answer, uint64_t *refused)
 {
 	uint64_t rejected = 0;
@@ -156,13 +163,15 @@ static enum outcome check(struct uploader *uploader, const char *url,
 
 	if (answer->status != 200 || !uploader->backend->check)
 		return OUTCOME_DONE;
-	if (uploader->backend->check(strbuf__str(&answer->body), answer->body.len, &rejected,
-				     &why)) {
+	if (uploader->backend->check(request->part, strbuf__str(&answer->body), answer->body.len,
+				     &rejected, &why)) {
 		report_refusal(uploader, url, answer, "not an answer of such a backend");
 		return OUTCOME_REFUSED;
 	}
 	if (rejected)
 		report_refusal(uploader, url, answer, why.msg);
+	else if (*why.msg)
+		report_warning(uploader, why.msg);
 	*refused += rejected;
 	return OUTCOME_DONE;
 }
@@ -228,7 +237,7 @@ static enum outcome ask(struct uploader *uploader, const char *url, const struct
 	ret = outcome__of(answer);
 	if (ret == OUTCOME_REFUSED)
 		report_refusal(uploader, url, answer, "");
-	return ret == OUTCOME_DONE ? check(uploader, url, answer, refused) : ret;
+	return ret == OUTCOME_DONE ? check(uploader, url, request, answer, refused) : ret;
 }
 
 /* What a round over all replicas means: a refusal holds only if all of them say so. */

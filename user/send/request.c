@@ -80,7 +80,7 @@ int request__make(const struct backend_part *part, const struct batch *batch,
 	struct strbuf plain = STRBUF_INIT;
 	int res;
 
-	*ret = (struct request){};
+	*ret = (struct request){ .part = part };
 	add_path(&ret->path, part->path, settings->database);
 	res = part->encode(batch, &plain);
 	if (!res && plain.len > UINT32_MAX / 2)

@@ -73,6 +73,7 @@ void target__free(struct target *target);
 /* --- request.c: the bytes of a request */
 
 struct request {
+	const struct backend_part *part;
 	struct strbuf path; /* behind the URL of a replica */
 	struct strbuf body;
 	const char *encoding; /* Content-Encoding of the body; NULL: none */

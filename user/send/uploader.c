@@ -73,6 +73,15 @@ static void mark_refused(const struct backend_part *part, const struct batch *ba
 	}
 }
 
+uint64_t uploader__refused(const struct backend_part *part, const struct batch *batch, uint64_t items)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < batch->record_cnt && most < items; i++)
+		most += !part->is_counted || part->is_counted(batch->records[i]);
+	return most < items ? most : items;
+}
+
 static void report_too_large(struct uploader *uploader)
 {
 	if (!uploader->refusal_reported)
@@ -88,10 +97,12 @@ static enum outcome send_records(struct uploader *uploader, const struct backend
 				 const struct batch *batch, struct sending *sending)
 {
 	struct request request;
+	uint64_t items = 0;
 	int res = request__make(part, batch, uploader->settings, &request);
-	enum outcome outcome =
-		res ? OUTCOME_REFUSED : attempt__send(uploader, &request, &sending->rejected);
+	enum outcome outcome = res ? OUTCOME_REFUSED : attempt__send(uploader, &request, &items);
 	struct batch half = *batch;
+
+	sending->rejected += uploader__refused(part, batch, items);
 
 	if (!res)
 		uploader->position.sent_bytes += outcome == OUTCOME_DONE ? request.body.len : 0;

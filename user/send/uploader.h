@@ -22,7 +22,7 @@ struct uploader {
 	bool stops, all_sent;
 	uint64_t stop_ns; /* CLOCK_MONOTONIC: later nothing is waited for; 0: none */
 	long reported;	  /* the problem that was printed last; 0: none */
-	bool refusal_reported, absence_reported, position_reported;
+	bool refusal_reported, absence_reported, position_reported, warning_reported;
 };
 
 /* 0 or -errno with a message. The caller frees it with uploader__end. */
@@ -54,9 +54,15 @@ enum outcome outcome__of(const struct http_answer *answer);
 
 /*
  * Sends a request to the replicas until one has it, again and again while that can help. Adds
- * records that the backend refused to *refused. Returns DONE, SPLIT, REFUSED, ABSENT or STOPPED.
+ * items of the part that the backend refused to *refused. Returns DONE, SPLIT, REFUSED, ABSENT or STOPPED.
  */
 enum outcome attempt__send(struct uploader *uploader, const struct request *request,
 			   uint64_t *refused);
+
+/* --- uploader.c */
+
+/* Records that are lost with this number of refused items of a part: at most those that it has. */
+uint64_t uploader__refused(const struct backend_part *part, const struct batch *batch,
+			 uint64_t items);
 
 #endif

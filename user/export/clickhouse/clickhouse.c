@@ -16,13 +16,14 @@
 	"/?database=%s&input_format_skip_unknown_fields=1&query=INSERT%20INTO%20" table            \
 	"_local%20FORMAT%20JSONEachRow"
 
+#define PART(table)                                                                                \
+	{                                                                                          \
+		.name = #table, .path = INSERT(#table), .encode = table##__encode                  \
+	}
+
 /* Stacks come first: a block that arrived has its stacks. */
 static const struct backend_part parts[] = {
-	{ "stacks", INSERT("stacks"), stacks__encode },
-	{ "blocks", INSERT("blocks"), blocks__encode },
-	{ "intervals", INSERT("intervals"), intervals__encode },
-	{ "loops", INSERT("loops"), loops__encode },
-	{ "left_out", INSERT("left_out"), left_out__encode },
+	PART(stacks), PART(blocks), PART(intervals), PART(loops), PART(left_out),
 };
 
 /* The status of an insert says all; a body of status 200 is empty. */

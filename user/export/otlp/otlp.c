@@ -31,7 +31,8 @@ int otlp__encode(const struct batch *batch, ProtobufCMessage *(*make)(struct otl
 }
 
 /* Any bytes. */
-static void set_reason(struct err *why, uint64_t rejected, const char *message)
+static void set_reason(struct err *why, const struct backend_part *part, uint64_t rejected,
+		       const char *message)
 {
 	struct strbuf clean = STRBUF_INIT;
 	size_t len;
@@ -40,11 +41,11 @@ static void set_reason(struct err *why, uint64_t rejected, const char *message)
 	len = text__cut(strbuf__str(&clean), REASON_MAX);
 	if (rejected)
 		err__set(why, 0,
-			 "the backend refused %" PRIu64 " records for good: \"%.*s\"; see its log",
-			 rejected, (int)len, strbuf__str(&clean));
+			 "the backend refused %" PRIu64 " %s for good: \"%.*s\"; see its log",
+			 rejected, part->items, (int)len, strbuf__str(&clean));
 	else
-		err__set(why, 0, "the backend took all records, with a warning: \"%.*s\"", (int)len,
-			 strbuf__str(&clean));
+		err__set(why, 0, "the backend took all %s, with a warning: \"%.*s\"", part->items,
+			 (int)len, strbuf__str(&clean));
 	strbuf__free(&clean);
 }
 
@@ -59,7 +60,8 @@ static int not_otlp(struct err *why)
  * An answer without a body has taken all. A message that the backend adds without having refused
  * anything is a warning.
  */
-static int check(const void *body, size_t len, uint64_t *ret_rejected, struct err *why)
+static int check(const struct backend_part *part, const void *body, size_t len,
+		 uint64_t *ret_rejected, struct err *why)
 {
 	Otlp__ExportServiceResponse *answer;
 	int res = 0;
@@ -76,17 +78,33 @@ static int check(const void *body, size_t len, uint64_t *ret_rejected, struct er
 		else
 			*ret_rejected = (uint64_t)partial->rejected;
 		if (!res && (*ret_rejected || *partial->error_message))
-			set_reason(why, *ret_rejected, partial->error_message);
+			set_reason(why, part, *ret_rejected, partial->error_message);
 	}
 	otlp__export_service_response__free_unpacked(answer, NULL);
 	return res;
 }
 
+static bool is_log(const Jankbpf__Record *record)
+{
+	return report__block(record);
+}
+
+/* An interval has many data points. Those of a block are also in its log record. */
+static bool is_interval(const Jankbpf__Record *record)
+{
+	return record->type_case == JANKBPF__RECORD__TYPE_INTERVAL;
+}
+
+static bool is_block(const Jankbpf__Record *record)
+{
+	return record->type_case == JANKBPF__RECORD__TYPE_BLOCK;
+}
+
 /* In the order of --otlp-signals, in which the sender posts them. Profiles are alpha. */
 static const struct backend_part parts[] = {
-	{ "logs", "/v1/logs", otlp__logs },
-	{ "metrics", "/v1/metrics", otlp__metrics },
-	{ "profiles", "/v1development/profiles", otlp__profiles },
+	{ "logs", "/v1/logs", otlp__logs, "log records", is_log },
+	{ "metrics", "/v1/metrics", otlp__metrics, "data points", is_interval },
+	{ "profiles", "/v1development/profiles", otlp__profiles, "profiles", is_block },
 };
 
 const struct backend otlp_backend = {
