@@ -59,6 +59,7 @@ struct backend {
 	 */
 	int (*check)(const struct backend_part *part, const void *body, size_t len,
 		     uint64_t *ret_rejected, struct err *why);
+	const char *error_header; /* an answer with it failed, whatever its status. NULL: none */
 };
 
 extern const struct backend clickhouse_backend; /* clickhouse/clickhouse.c */

@@ -154,20 +154,32 @@ static void report_success(struct uploader *uploader)
 
 /* --- requests */
 
+/* The answer says nothing about the batch: it is treated like one that is not HTTP. */
+static enum outcome doubt(const char *url, struct http_answer *answer, const char *why)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	describe(&sb, url, answer);
+	err__set(&answer->err, EBADMSG, "%s: %s", strbuf__str(&sb), why);
+	strbuf__free(&sb);
+	answer->result = HTTP_WRONG;
+	return OUTCOME_FAULT;
+}
+
 /* Looks at the body of an answer. */
 static enum outcome check(struct uploader *uploader, const char *url, const struct request *request,
-			  const struct http_answer *answer, uint64_t *refused)
+			  struct http_answer *answer, uint64_t *refused)
 {
 	uint64_t rejected = 0;
 	struct err why = {};
 
+	if (answer->has_error)
+		return doubt(url, answer, "the server failed after it sent this status");
 	if (answer->status != 200 || !uploader->backend->check)
 		return OUTCOME_DONE;
 	if (uploader->backend->check(request->part, strbuf__str(&answer->body), answer->body.len,
-				     &rejected, &why)) {
-		report_refusal(uploader, url, answer, "not an answer of such a backend");
-		return OUTCOME_REFUSED;
-	}
+				     &rejected, &why))
+		return doubt(url, answer, why.msg[0] ? why.msg : "not an answer of such a backend");
 	if (rejected)
 		report_refusal(uploader, url, answer, why.msg);
 	else if (*why.msg)
@@ -220,6 +232,7 @@ static enum outcome ask(struct uploader *uploader, const char *url, const struct
 				     .body = request->body.data,
 				     .body_len = request->body.len,
 				     .answer_max = ANSWER_MAX,
+				     .error_header = uploader->backend->error_header,
 				     .stops = is_over,
 				     .ctx = uploader };
 	enum outcome ret;

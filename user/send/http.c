@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -149,10 +150,20 @@ static size_t on_body(char *bytes, size_t size, size_t cnt, void *ctx)
 	return t->answer->body.failed ? 0 : len;
 }
 
+/* True if the line of a header has this name. */
+static bool is_named(const char *line, size_t len, const char *name)
+{
+	size_t name_len = name ? strlen(name) : 0;
+
+	return name_len && len > name_len && line[name_len] == ':' &&
+	       !strncasecmp(line, name, name_len);
+}
+
 static size_t on_header(char *bytes, size_t size, size_t cnt, void *ctx)
 {
 	struct transfer *t = ctx;
 
+	t->answer->has_error |= is_named(bytes, size * cnt, t->request->error_header);
 	t->head_len += size * cnt;
 	t->too_long |= t->head_len > HEAD_MAX;
 	return t->too_long ? 0 : size * cnt;

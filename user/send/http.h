@@ -40,6 +40,7 @@ struct http_request {
 	const void *body;	      /* NULL: a GET; else a POST. Borrowed */
 	size_t body_len;
 	size_t answer_max;	  /* bytes of the answer's body; more are HTTP_WRONG */
+	const char *error_header; /* sets has_error of an answer that has it. NULL: none */
 	bool (*stops)(void *ctx); /* asked a few times a second: true ends it. NULL: never */
 	void *ctx;		  /* of stops */
 };
@@ -56,6 +57,7 @@ struct http_answer {
 	enum http_result result;
 	long status;		/* of HTTP_ANSWERED */
 	struct strbuf body;	/* the caller frees it */
+	bool has_error;		/* the answer has the request's error_header */
 	uint64_t retry_after_s; /* of date or seconds; 0: none. At most HTTP_RETRY_AFTER_S */
 	struct err err;		/* unless ANSWERED or STOPPED: the reason, with its remedy */
 };

@@ -26,12 +26,28 @@ static const struct backend_part parts[] = {
 	PART(stacks), PART(blocks), PART(intervals), PART(loops), PART(left_out),
 };
 
-/* The status of an insert says all; a body of status 200 is empty. */
+/*
+ * The answer to an insert that succeeded is empty. A captive portal answers a page with status 200,
+ * and so does ClickHouse to an error that it finds after it sent the status: it appends the error.
+ */
+static int check(const struct backend_part *part, const void *body, size_t len,
+		 uint64_t *ret_rejected, struct err *why)
+{
+	*ret_rejected = 0;
+	return len ? err__set(why, EBADMSG,
+			      "the answer is not that of ClickHouse to an insert; does the URL "
+			      "lead to its HTTP port, such as http://HOST:8123?")
+		   : 0;
+}
+
 const struct backend clickhouse_backend = {
 	.name = "clickhouse",
 	.content_type = "application/x-ndjson",
 	.parts = parts,
 	.part_cnt = sizeof(parts) / sizeof(*parts),
+	.check = check,
+	/* Servers before mid-2024 may fail with status 200, and say so only here. */
+	.error_header = "X-ClickHouse-Exception-Code",
 };
 
 /* Adds at most max bytes of text, without a torn character at the end. */

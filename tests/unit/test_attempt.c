@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the sender does after each answer: a whole spool against a server of this test. */
+#include "send/uploader.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "tests/scratch.h"
+#include "tests/tap.h"
+
+#define BATCHES 4
+#define EACH	4 /* records of a batch */
+
+/* Of the server's process, too. */
+static struct shared {
+	const char *volatile answer;
+	volatile size_t pad;	     /* bytes of body behind it */
+	volatile unsigned good_from; /* requests from this one on get 200 */
+	volatile unsigned requests;
+} * shared;
+static char url[60];
+
+/* --- the server: one connection after the other */
+
+static void read_request(int fd)
+{
+	char bytes[65536], *end = NULL, *length;
+	size_t len = 0, body = 0;
+
+	while (len < sizeof(bytes) - 1 && (!end || len < (size_t)(end - bytes) + body)) {
+		ssize_t n = read(fd, bytes + len, sizeof(bytes) - 1 - len);
+
+		if (n <= 0)
+			return;
+		len += (size_t)n;
+		bytes[len] = '\0';
+		if (!end && (end = strstr(bytes, "\r\n\r\n"))) {
+			end += 4;
+			length = strcasestr(bytes, "content-length: ");
+			body = length && length < end ? strtoul(length + 16, NULL, 10) : 0;
+		}
+	}
+}
+
+static void send_all(int fd, const char *text, size_t pad)
+{
+	if (write(fd, text, strlen(text)) < 0)
+		return;
+	while (pad-- && write(fd, "x", 1) == 1)
+		;
+}
+
+#define OK "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+
+static void serve(int fd)
+{
+	unsigned nr;
+
+	read_request(fd);
+	nr = ++shared->requests;
+	if (nr >= shared->good_from)
+		send_all(fd, OK, 0);
+	else if (shared->answer)
+		send_all(fd, shared->answer, shared->pad);
+	else
+		read_request(fd); /* until the client gives up */
+	shutdown(fd, SHUT_WR);
+}
+
+static pid_t start_server(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	socklen_t len = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	pid_t pid;
+
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) || listen(fd, 16) ||
+	    getsockname(fd, (struct sockaddr *)&at, &len))
+		return -1;
+	snprintf(url, sizeof(url), "http://127.0.0.1:%d", ntohs(at.sin_port));
+	fflush(stdout);
+	pid = fork();
+	if (pid) {
+		close(fd);
+		return pid;
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGPIPE, SIG_IGN);
+	for (;;) {
+		int client = accept(fd, NULL, NULL);
+
+		serve(client);
+		close(client);
+	}
+}
+
+/* --- the backend and its spool */
+
+static int encode(const struct batch *batch, struct strbuf *ret)
+{
+	strbuf__addf(ret, "%zu records\n", batch->record_cnt);
+	return 0;
+}
+
+static const struct backend_part parts[] = { { "rows", "/", encode } };
+static struct backend backend = {
+	.name = "test", .content_type = "text/plain", .parts = parts, .part_cnt = 1
+};
+
+static const char *make_spool(void)
+{
+	static unsigned nr;
+	static char dir[PATH_MAX];
+	const struct spool_opts opts = { .dir = dir,
+					 .max_bytes = 1 << 20,
+					 .interval_ns = 3600 * NS_PER_SEC };
+	Jankbpf__Record record = JANKBPF__RECORD__INIT;
+	Jankbpf__Summary summary = JANKBPF__SUMMARY__INIT;
+	struct spool_writer *w;
+	struct err err = {};
+
+	record.schema = (char *)"jankbpf/1";
+	record.type_case = JANKBPF__RECORD__TYPE_SUMMARY;
+	record.summary = &summary;
+	snprintf(dir, sizeof(dir), "%s/spool%u", scratch_dir, ++nr);
+	if (spool_writer__new(&opts, &w, &err)) {
+		diag("%s", err.msg);
+		return dir;
+	}
+	for (int i = 0; i < BATCHES * EACH; i++) {
+		spool_writer__add(w, &record, NULL);
+		if (i % EACH == EACH - 1)
+			spool_writer__close_batch(w);
+	}
+	spool_writer__free(w);
+	return dir;
+}
+
+/* Sends a new spool for at most `ms`. Returns the position at the end. */
+static struct spool_position run(uint64_t ms, uint64_t timeout_ns)
+{
+	const char *urls[] = { url };
+	struct options options = { .spool = make_spool() };
+	const struct backend_options settings = {
+		.urls = urls, .url_cnt = 1, .compress = COMPRESS_NONE, .timeout_ns = timeout_ns
+	};
+	const struct sender_opts opts = { .options = &options,
+					  .stop_fd = -1,
+					  .until_sent = true,
+					  .deadline_ns = clock__mono_ns() + ms * NS_PER_MS };
+	struct uploader uploader = { .opts = &opts,
+				     .backend = &backend,
+				     .settings = &settings,
+				     .dirfd = spool_dir__open_dir(options.spool) };
+	struct spool_position ret;
+	struct err err = {};
+
+	shared->requests = 0;
+	if (uploader__begin(&uploader, &err))
+		diag("%s", err.msg);
+	else
+		uploader__run(&uploader);
+	ret = uploader.position;
+	uploader__end(&uploader);
+	close(uploader.dirfd);
+	return ret;
+}
+
+static void set_answer(const char *answer, size_t pad, unsigned good_from)
+{
+	shared->answer = answer;
+	shared->pad = pad;
+	shared->good_from = good_from;
+}
+
+#define HEAD(status) "HTTP/1.1 " status "\r\nConnection: close\r\n"
+
+/* The answer says nothing about the batch: nothing is delivered, refused or passed over. */
+static void check_waits(const char *name, const char *answer, size_t pad)
+{
+	struct spool_position position;
+
+	set_answer(answer, pad, UINT32_MAX);
+	position = run(300, 0);
+	ok(!position.batch && !position.sent_records && !position.refused_records,
+	   "%s: records wait", name);
+	ok(position.retries > 0, "%s: tried again", name);
+	set_answer(answer, pad, 2);
+	position = run(20000, 0);
+	is_uint(position.sent_records, BATCHES * EACH, "%s: later all is sent", name);
+}
+
+static void test_portal(void)
+{
+	backend.check = clickhouse_backend.check;
+	backend.error_header = clickhouse_backend.error_header;
+	check_waits("a portal's page", HEAD("200 OK") "Content-Length: 6\r\n\r\n<html>", 0);
+	check_waits("an exception with 200",
+		    HEAD("200 OK") "x-clickhouse-exception-code: 241\r\n"
+				   "Content-Length: 0\r\n\r\n",
+		    0);
+	set_answer(OK, 0, UINT32_MAX);
+	is_uint(run(20000, 0).sent_records, BATCHES * EACH, "an empty answer is a success");
+}
+
+int main(void)
+{
+	struct http *http;
+	struct err err = {};
+	pid_t server;
+
+	if (!spool__is_available())
+		skip_all("this build has no zstd");
+	if (http__new(&http, &err))
+		skip_all("%s", err.msg);
+	http__free(http);
+	signal(SIGPIPE, SIG_IGN);
+	scratch__init();
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	server = start_server();
+	test_portal();
+	kill(server, SIGKILL);
+	waitpid(server, NULL, 0);
+	return tap__done();
+}
