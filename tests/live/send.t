@@ -130,16 +130,16 @@ def test_busy(total):
 
 
 def refused(folder, total):
-    """All but the summary, which is nothing for ClickHouse."""
+    """A backend that refuses all gets a batch after ever longer pauses."""
     now = position(folder)
-    return now["refused_records"] >= total - 1 and now["sent_records"] + now["refused_records"] == total
+    return now["sent_records"] == 0 and 0 < now["refused_records"] < total
 
 
-def test_wrong(total, name, answer, *options):
-    """An answer that no such backend gives: counted, reported once, and the run goes on."""
+def test_wrong(total, name, answer):
+    """An answer by which the batch is refused: counted and reported once; the spool is not emptied at once."""
     backend = Backend(answer)
-    folder, done = attempt(backend, *options)
-    ok(done.returncode == 0 and refused(folder, total), f"{name}: the records are counted as refused", done)
+    folder, done = attempt(backend, "--timeout", "1500ms")
+    ok(done.returncode == 1 and refused(folder, total), f"{name}: records are counted as refused", (done, position(folder)))
     ok(done.stderr.count("records were refused") == 1, f"{name}: with one message", done.stderr)
     backend.close()
 
@@ -173,8 +173,8 @@ def test_too_large(total, result):
     ok(len(ids) == len(result.of("block")), "413: each block arrives once", len(ids))
     backend.close()
     backend = Backend(lambda h, r: reply(h, 413))
-    folder, done = attempt(backend)
-    ok(done.returncode == 0 and refused(folder, total), "413 for a single record: counted as refused", done)
+    folder, done = attempt(backend, "--timeout", "1500ms")
+    ok(refused(folder, total) and "single record is too large" in done.stderr, "413 for a single record: counted as refused", done)
     backend.close()
 
 
@@ -512,8 +512,10 @@ def main():
     test_again(total, "no answer", raw)
     test_again(total, "a slow body", slow, "--clickhouse-timeout", "500ms")
     test_busy(total)
-    test_wrong(total, "garbage", lambda h, r: raw(h, b"\x00\x01\x02 what?\r\n\r\n"))
-    test_wrong(total, "an endless body", endless)
+    test_user("garbage", lambda h, r: raw(h, b"\x00\x01\x02 what?\r\n\r\n"), "is this the URL", total)
+    test_user("an endless body", endless, "is this the URL", total)
+    test_user("a portal's page", lambda h, r: reply(h, 200, b"<html>"), "does the URL lead", total)
+    test_user("an exception with 200", lambda h, r: reply(h, 200, X_ClickHouse_Exception_Code="241"), "the server failed", total)
     test_wrong(total, "400", lambda h, r: reply(h, 400, b"Code: 27. Cannot parse\nmore"))
     test_too_large(total, result)
     test_user("401", lambda h, r: reply(h, 401, b"who?"), "password-file", total)

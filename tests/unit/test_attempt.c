@@ -214,6 +214,32 @@ static void test_portal(void)
 	is_uint(run(20000, 0).sent_records, BATCHES * EACH, "an empty answer is a success");
 }
 
+static void test_wrong(void)
+{
+	backend.check = NULL;
+	backend.error_header = NULL;
+	check_waits("garbage", "\x16\x03\x01 what\r\n\r\n", 0);
+	check_waits("an endless page", HEAD("200 OK") "\r\n", 100000);
+	check_waits("503 with a long page", HEAD("503 Later") "\r\n", 100000);
+}
+
+/* 400 to each request: batches are passed over, ever slower. */
+static void test_refused(void)
+{
+	struct spool_position position;
+
+	set_answer(HEAD("400 Bad") "Content-Length: 0\r\n\r\n", 0, UINT32_MAX);
+	position = run(5, 0);
+	ok(position.batch <= 2 && position.refused_records == EACH * position.batch,
+	   "a backend that refuses all does not empty the spool at once: batch %d of %d",
+	   (int)position.batch, BATCHES);
+	set_answer(HEAD("400 Bad") "Content-Length: 0\r\n\r\n", 0, 2);
+	position = run(20000, 0);
+	ok(position.batch == BATCHES && position.refused_records == EACH &&
+		   position.sent_records == EACH * (BATCHES - 1),
+	   "it goes on behind a batch that is refused");
+}
+
 int main(void)
 {
 	struct http *http;
@@ -231,6 +257,8 @@ int main(void)
 		      0);
 	server = start_server();
 	test_portal();
+	test_wrong();
+	test_refused();
 	kill(server, SIGKILL);
 	waitpid(server, NULL, 0);
 	return tap__done();

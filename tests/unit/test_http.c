@@ -44,6 +44,14 @@ static void repeat(int fd, const char *text)
 		;
 }
 
+static void send_busy(int fd)
+{
+	const char *text = "HTTP/1.1 503 Later\r\nRetry-After: 7\r\n\r\n";
+
+	if (write(fd, text, strlen(text)) < 0)
+		return;
+}
+
 /* Reads a head and the body that it announces. */
 static void read_request(int fd, char *ret, size_t size)
 {
@@ -83,6 +91,10 @@ static void serve(int fd)
 	}
 	if (strstr(request, "/endless")) {
 		repeat(fd, "HTTP/1.1 200 OK\r\n\r\n");
+		repeat(fd, "x");
+	}
+	if (strstr(request, "/long-503")) {
+		send_busy(fd);
 		repeat(fd, "x");
 	}
 	if (strstr(request, "/headers")) {
@@ -206,6 +218,10 @@ static void test_hostile(void)
 	a = ask("/endless", &none, NULL, NULL);
 	ok(a.result == HTTP_WRONG && a.body.len <= 4096, "an endless body ends at the limit");
 	has_str(a.err.msg, "too long", "with its reason");
+	strbuf__free(&a.body);
+	a = ask("/long-503", &none, NULL, NULL);
+	ok(a.result == HTTP_ANSWERED && a.status == 503 && a.retry_after_s == 7,
+	   "a long page of an error has its status");
 	strbuf__free(&a.body);
 	a = ask("/headers", &none, NULL, NULL);
 	is_int(a.result, HTTP_WRONG, "endless headers");

@@ -166,8 +166,20 @@ static void test_outcomes(void)
 	is_int(outcome__of(&(struct http_answer){ .result = HTTP_AWAY }), OUTCOME_AGAIN, "away");
 	is_int(outcome__of(&(struct http_answer){ .result = HTTP_UNTRUSTED }), OUTCOME_USER,
 	       "a wrong certificate is never a reason to drop");
-	is_int(outcome__of(&(struct http_answer){ .result = HTTP_WRONG }), OUTCOME_REFUSED,
-	       "garbage");
+	is_int(outcome__of(&(struct http_answer){ .result = HTTP_WRONG }), OUTCOME_FAULT,
+	       "garbage says nothing about the batch");
+}
+
+#define HOUR_NS 3600000000000ull
+
+static void test_faults(void)
+{
+	const struct faults many = { .cnt = 100000, .first_ns = 5 },
+			    few = { .cnt = 2, .first_ns = 5 };
+
+	ok(!faults__are_final(&many, 23 * HOUR_NS), "faults end a request by time, not by number");
+	ok(faults__are_final(&many, 25 * HOUR_NS), "after a day");
+	ok(!faults__are_final(&few, 25 * HOUR_NS), "two in two days do not");
 }
 
 /* Of two intervals with a block, 30 refused data points are two records. */
@@ -211,5 +223,6 @@ int main(void)
 	test_shards();
 	test_request();
 	test_outcomes();
+	test_faults();
 	return tap__done();
 }

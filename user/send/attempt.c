@@ -4,17 +4,19 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "send/uploader.h"
 
 #define ANSWER_MAX (64u << 10)
 /*
- * Attempts at a request to which the server answers 500, for about a day. ClickHouse answers so
- * while a table is read-only (ZooKeeper is away) or has too many parts, but also to a batch that it
- * cannot take.
+ * A request to which the server answers 500 is refused after a day and so many attempts. ClickHouse
+ * answers so while a table is read-only (ZooKeeper is away) or has too many parts, but also to a
+ * batch that it cannot take. By time: Retry-After decides how many attempts a day has.
  */
-#define FAULTS_MAX 600
+#define FAULT_NS   (24 * 3600 * NS_PER_SEC)
+#define FAULTS_MIN 20
 #define QUOTE_MAX  160
 
 enum outcome outcome__of(const struct http_answer *answer)
@@ -25,7 +27,7 @@ enum outcome outcome__of(const struct http_answer *answer)
 	case HTTP_UNTRUSTED:
 		return OUTCOME_USER;
 	case HTTP_WRONG:
-		return OUTCOME_REFUSED;
+		return OUTCOME_FAULT;
 	case HTTP_STOPPED:
 		return OUTCOME_STOPPED;
 	case HTTP_ANSWERED:
@@ -142,6 +144,15 @@ static void report_warning(struct uploader *uploader, const char *warning)
 	if (!uploader->warning_reported)
 		log__warn("%s: %s", uploader->backend->name, warning);
 	uploader->warning_reported = true;
+}
+
+static void report_faults(struct uploader *uploader)
+{
+	if (!uploader->refusal_reported)
+		log__warn("%s: the backend failed at the same records for a day: they are counted "
+			  "as refused; see its log",
+			  uploader->backend->name);
+	uploader->refusal_reported = true;
 }
 
 static void report_success(struct uploader *uploader)
@@ -291,10 +302,28 @@ static enum outcome ask_replicas(struct uploader *uploader, const struct request
 	return ret;
 }
 
+bool faults__are_final(const struct faults *faults, uint64_t now_ns)
+{
+	return faults->cnt >= FAULTS_MIN && now_ns - faults->first_ns >= FAULT_NS;
+}
+
+/* True: the request is given up. */
+static bool add_fault(struct uploader *uploader, struct faults *faults)
+{
+	uint64_t now = clock__mono_ns();
+
+	if (!faults->cnt++)
+		faults->first_ns = now;
+	if (!faults__are_final(faults, now))
+		return false;
+	report_faults(uploader);
+	return true;
+}
+
 enum outcome attempt__send(struct uploader *uploader, const struct request *request,
 			   uint64_t *refused)
 {
-	for (unsigned faults = 0;;) {
+	for (struct faults faults = {};;) {
 		uint64_t after_s;
 		enum outcome outcome = ask_replicas(uploader, request, &after_s, refused);
 
@@ -310,7 +339,7 @@ enum outcome attempt__send(struct uploader *uploader, const struct request *requ
 		case OUTCOME_STOPPED:
 			return outcome;
 		case OUTCOME_FAULT:
-			if (++faults == FAULTS_MAX)
+			if (add_fault(uploader, &faults))
 				return OUTCOME_REFUSED;
 			break;
 		case OUTCOME_AGAIN:

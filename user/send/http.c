@@ -283,6 +283,9 @@ static void finish(struct http *http, CURLcode code, struct transfer *t)
 
 	a->result = result_of(code, t);
 	curl.easy_getinfo(http->handle, CURLINFO_RESPONSE_CODE, &a->status);
+	/* A long page of a proxy says no less by its status. */
+	if (a->result == HTTP_WRONG && t->too_long && a->status >= 400)
+		a->result = HTTP_ANSWERED;
 	if (a->result == HTTP_ANSWERED &&
 	    !curl.easy_getinfo(http->handle, CURLINFO_RETRY_AFTER, &after) && after > 0)
 		a->retry_after_s =

@@ -39,7 +39,7 @@ struct http_request {
 	const char *content_encoding; /* of the body, such as "gzip"; NULL: none */
 	const void *body;	      /* NULL: a GET; else a POST. Borrowed */
 	size_t body_len;
-	size_t answer_max;	  /* bytes of the answer's body; more are HTTP_WRONG */
+	size_t answer_max; /* bytes of the answer's body; more are HTTP_WRONG, below status 400 */
 	const char *error_header; /* sets has_error of an answer that has it. NULL: none */
 	bool (*stops)(void *ctx); /* asked a few times a second: true ends it. NULL: never */
 	void *ctx;		  /* of stops */

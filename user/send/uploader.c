@@ -103,9 +103,10 @@ static enum outcome send_records(struct uploader *uploader, const struct backend
 	struct batch half = *batch;
 
 	sending->rejected += uploader__refused(part, batch, items);
-
-	if (!res)
-		uploader->position.sent_bytes += outcome == OUTCOME_DONE ? request.body.len : 0;
+	if (!res && outcome == OUTCOME_DONE) {
+		uploader->position.sent_bytes += request.body.len;
+		uploader->takes = true;
+	}
 	request__free(&request);
 	if (res == -ENODATA || outcome == OUTCOME_ABSENT)
 		return OUTCOME_DONE;
@@ -176,6 +177,32 @@ static void save_position(struct uploader *uploader, uint64_t nr)
 	uploader->position_reported = res;
 }
 
+/*
+ * What refuses all may be no backend, or one of another version: it must not empty the spool before
+ * somebody reads the log.
+ */
+static void pause_refused(struct uploader *uploader)
+{
+	if (uploader__wait(uploader, backoff__next_ms(&uploader->refusals, 0)))
+		uploader->stops = true;
+}
+
+static void send_and_save(struct uploader *uploader, const struct spool_batch *batch)
+{
+	uint64_t refused = uploader->position.refused_records;
+
+	uploader->takes = false;
+	if (send_batch(uploader, batch) != OUTCOME_DONE) {
+		uploader->stops = true;
+		return;
+	}
+	save_position(uploader, batch->head.nr);
+	if (uploader->takes)
+		uploader->refusals.failures = 0;
+	else if (uploader->position.refused_records > refused)
+		pause_refused(uploader);
+}
+
 /* 1: a batch was sent. 0: there is none. -errno: reported. */
 static int send_next(struct uploader *uploader)
 {
@@ -189,10 +216,7 @@ static int send_next(struct uploader *uploader)
 		uploader->reported = res;
 	if (res <= 0)
 		return res;
-	if (send_batch(uploader, &batch) == OUTCOME_DONE)
-		save_position(uploader, batch.head.nr);
-	else
-		uploader->stops = true;
+	send_and_save(uploader, &batch);
 	spool_batch__free(&batch);
 	return 1;
 }
@@ -233,6 +257,7 @@ int uploader__begin(struct uploader *uploader, struct err *err)
 	if (getrandom(&uploader->backoff.random, sizeof(uploader->backoff.random), 0) < 0 ||
 	    !uploader->backoff.random)
 		uploader->backoff.random = clock__mono_ns() | 1;
+	uploader->refusals.random = uploader->backoff.random;
 	res = target__choose(uploader->settings->urls, uploader->settings->url_cnt, agent,
 			     &uploader->target);
 	if (res)

@@ -19,7 +19,9 @@ struct uploader {
 	struct spool_position position;
 	struct target target;
 	struct backoff backoff;
+	struct backoff refusals; /* batches in a row that were refused as a whole */
 	bool stops, all_sent;
+	bool takes;	  /* the backend took a request of this batch */
 	uint64_t stop_ns; /* CLOCK_MONOTONIC: later nothing is waited for; 0: none */
 	long reported;	  /* the problem that was printed last; 0: none */
 	bool refusal_reported, absence_reported, position_reported, warning_reported;
@@ -48,6 +50,15 @@ enum outcome {
 	OUTCOME_ABSENT,	 /* the backend has no such signal, which is alpha */
 	OUTCOME_STOPPED,
 };
+
+/* Answers to one request by which it may be the request that the server cannot take. */
+struct faults {
+	unsigned cnt;
+	uint64_t first_ns; /* CLOCK_MONOTONIC */
+};
+
+/* True: it is refused for good. */
+bool faults__are_final(const struct faults *faults, uint64_t now_ns);
 
 /* What an answer means, without its body. */
 enum outcome outcome__of(const struct http_answer *answer);
