@@ -341,6 +341,36 @@ static void test_lost_segments(void)
 	free((char *)dir);
 }
 
+/* The reader has the first of three segments open when that is dropped. */
+static void test_dropped_meanwhile(void)
+{
+	const char *dir = strdup(scratch__path("meanwhile"));
+	const struct spool_opts opts = opts_of(dir, 16000);
+	struct spool_writer *w = open_spool(&opts);
+	int dirfd = open(dir, O_RDONLY | O_DIRECTORY);
+	struct spool_reader reader;
+	struct spool_batch batch;
+	uint64_t want;
+
+	for (uint64_t i = 1; i <= 6; i++) {
+		add(w, i, 700, NULL);
+		spool_writer__close_batch(w);
+	}
+	spool_reader__begin(&reader, dirfd, 0);
+	is_int(spool_reader__next(&reader, &batch, NULL), 1, "the first batch is read");
+	spool_batch__free(&batch);
+	spool_dir__remove_segment(dirfd, 1);
+	want = content_of(dir, 0).first_nr;
+	is_int(spool_reader__next(&reader, &batch, NULL), 1, "its segment is dropped");
+	ok(want > 2 && batch.head.nr == want, "then nothing more of it is read: batch %d",
+	   (int)batch.head.nr);
+	spool_batch__free(&batch);
+	spool_writer__free(w);
+	spool_reader__end(&reader);
+	close(dirfd);
+	free((char *)dir);
+}
+
 /* --- positions */
 
 static void test_positions(void)
@@ -492,6 +522,7 @@ int main(void)
 	test_resumed();
 	test_full();
 	test_lost_segments();
+	test_dropped_meanwhile();
 	test_positions();
 	test_later_version();
 	test_damaged();

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "files/file.h"
@@ -56,6 +57,18 @@ static int find_segment(const struct spool_reader *r, bool behind, uint64_t *ret
 	}
 	free(list);
 	return res;
+}
+
+/*
+ * The writer drops a segment by its name: its records are counted as lost, so they are not sent
+ * from what is still open. A later segment may have the same number.
+ */
+static void close_dropped(struct spool_reader *r)
+{
+	struct stat st;
+
+	if (r->fd >= 0 && (fstat(r->fd, &st) || !st.st_nlink))
+		spool_reader__end(r);
 }
 
 /* Reads up to len bytes. Returns their number or -errno. */
@@ -178,8 +191,10 @@ int spool_reader__next(struct spool_reader *r, struct spool_batch *ret, struct e
 
 	*ret = (struct spool_batch){};
 	for (;;) {
-		bool began = r->fd >= 0 || r->skips;
+		bool began;
 
+		close_dropped(r);
+		began = r->fd >= 0 || r->skips;
 		res = r->fd >= 0 ? next_here(r, ret) : 0;
 		if (res > 0)
 			return res;
