@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "export/json/json.h"
@@ -220,6 +221,76 @@ static void test_crash(void)
 	content = content_of(dir, 0);
 	ok(content.records == 9 && content.in_order && content.last_nr == 2,
 	   "and goes on behind it");
+	free((char *)dir);
+}
+
+/* --- a disk that fails */
+
+/* What happens in place of each fdatasync. */
+static int (*on_sync)(void);
+static const char *sync_dir;
+static uint64_t seen; /* records that a sender sees then */
+
+int fdatasync(int fd)
+{
+	return on_sync ? on_sync() : (int)syscall(SYS_fdatasync, fd);
+}
+
+static int fail(void)
+{
+	seen += content_of(sync_dir, 0).records;
+	errno = EIO;
+	return -1;
+}
+
+static int die(void)
+{
+	_exit(0);
+}
+
+static void close_and_die(struct spool_writer *w, void *ctx)
+{
+	add_three(w, ctx);
+	on_sync = die;
+	spool_writer__close_batch(w);
+}
+
+static void test_failing_disk(void)
+{
+	const char *dir = strdup(scratch__path("failing"));
+	const struct spool_opts opts = opts_of(dir, 64 << 20);
+	struct spool_writer *w = open_spool(&opts);
+	uint64_t next = 1;
+	struct content content;
+
+	sync_dir = dir;
+	for (int i = 0; i < 2; i++) {
+		add_three(w, &next);
+		on_sync = fail;
+		is_int(spool_writer__close_batch(w), -EIO, "a batch is not on the disk");
+		on_sync = NULL;
+		is_uint(seen, 0, "no sender sees it");
+		add_three(w, &next);
+		is_int(spool_writer__close_batch(w), 0, "later it is");
+		content = content_of(dir, 0);
+		ok(content.last_nr == 1u + i && content.records == 6u + 6 * i && content.in_order,
+		   "then it is seen, with all records");
+		seen = 0;
+		sync_dir = "/nonexistent"; /* the second batch follows one that is seen */
+	}
+	spool_writer__free(w);
+	crash_after(&opts, close_and_die, &next);
+	is_uint(content_of(dir, 0).records, 12, "a crash before its magic: not seen");
+	w = open_spool(&opts);
+	content = content_of(dir, 0);
+	ok(content.records == 15 && content.last_nr == 3 && content.in_order,
+	   "the next process completes the batch");
+	next += 3;
+	add_three(w, &next);
+	spool_writer__free(w);
+	content = content_of(dir, 0);
+	ok(content.records == 18 && content.last_nr == 4 && content.in_order,
+	   "and its records come once");
 	free((char *)dir);
 }
 
@@ -519,6 +590,7 @@ int main(void)
 	scratch__init();
 	test_round_trip();
 	test_crash();
+	test_failing_disk();
 	test_resumed();
 	test_full();
 	test_lost_segments();

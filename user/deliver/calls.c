@@ -19,7 +19,7 @@ const struct syscall_list deliver_calls = {
 	/* the socket to the tracer */
 	"recvfrom sendmsg"
 	/* DIR and its files; the time zone's file */
-	" openat close fstat newfstatat statx pread64 read lseek ftruncate flock fsync fdatasync utimensat"
+	" openat close fstat newfstatat statx pread64 pwrite64 read lseek ftruncate flock fsync fdatasync utimensat"
 	" renameat renameat2 linkat unlinkat mkdirat readlinkat getdents64 fchmod fchmodat fcntl"
 	/* stdout and stderr */
 	" write writev poll ppoll"

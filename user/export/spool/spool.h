@@ -9,7 +9,8 @@
  *   write.lock, send.lock
  *
  * A batch never changes: a request that is made of it twice has the same bytes. Numbers of batches
- * grow by one for the life of the spool. Integers are little-endian.
+ * grow by one for the life of the spool. Integers are little-endian. A batch is written with zeros
+ * for its magic, which follows once the rest is on the disk: till then readers do not see it.
  */
 #ifndef JANK_EXPORT_SPOOL_H
 #define JANK_EXPORT_SPOOL_H
@@ -26,6 +27,7 @@
 #define SPOOL_AGENT_SZ 33	   /* with its NUL */
 #define SPOOL_RAW_MAX  (20u << 20) /* of a batch: a record has at most STREAM_RECORD_MAX */
 #define SPOOL_HEAD_MAX 4096	   /* a head of a later version */
+#define SPOOL_MAGIC_SZ 4	   /* of a batch */
 
 /* --- format.c: bytes; pure. Any thread. */
 
@@ -38,7 +40,7 @@ struct spool_segment_head {
 };
 
 struct spool_batch_head {
-	char magic[4];
+	char magic[SPOOL_MAGIC_SZ];
 	uint32_t head_sz;
 	uint64_t nr; /* from 1 */
 	uint32_t record_cnt;
@@ -74,6 +76,12 @@ int spool__add_batch(struct strbuf *sb, uint64_t nr, uint32_t record_cnt, uint64
  * -EBADMSG: not a batch. The checksum is not checked.
  */
 int spool__read_batch_head(const void *data, size_t len, struct spool_batch_head *ret);
+
+/*
+ * True if data has a whole batch whose magic is still zero: writes the magic into data, and reads
+ * its head.
+ */
+bool spool__complete_batch(void *data, size_t len, struct spool_batch_head *ret);
 
 /* Checks a whole batch, head_sz + packed_sz bytes. 0 or -EBADMSG. */
 int spool__check_batch(const void *data, const struct spool_batch_head *head);

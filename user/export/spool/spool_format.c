@@ -97,6 +97,18 @@ int spool__check_batch(const void *data, const struct spool_batch_head *head)
 	return checksum(data, rest, size) == head->checksum ? 0 : -EBADMSG;
 }
 
+bool spool__complete_batch(void *data, size_t len, struct spool_batch_head *ret)
+{
+	int head_sz;
+
+	if (len < sizeof(*ret) || memcmp(data, "\0\0\0", SPOOL_MAGIC_SZ))
+		return false;
+	memcpy(data, BATCH_MAGIC, SPOOL_MAGIC_SZ);
+	head_sz = spool__read_batch_head(data, len, ret);
+	return head_sz > 0 && len - (size_t)head_sz >= ret->packed_sz &&
+	       !spool__check_batch(data, ret);
+}
+
 #ifdef HAVE_ZSTD
 
 bool spool__is_available(void)

@@ -121,6 +121,8 @@ static int read_head(struct spool_reader *r, struct spool_batch_head *ret)
 	ssize_t n = read_part(r, bytes, sizeof(bytes));
 	int res = n < 0 ? (int)n : spool__read_batch_head(bytes, (size_t)n, ret);
 
+	if (res == -EBADMSG && !memcmp(bytes, "\0\0\0", SPOOL_MAGIC_SZ))
+		return 0; /* not on the disk yet */
 	return res > 0 ? 1 : res ?: n ? -EBADMSG : 0;
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "files/file.h"
 #include "files/own_path.h"
 
 #define RAW_CLOSE   (2u << 20) /* closes the batch: each is an insert for each table */
@@ -20,7 +21,10 @@
 
 /* --- start */
 
-/* Its end in whole batches, the number of the next one. 0 or -errno. */
+/*
+ * Its end in whole batches (without any: in its head; 0: that is not whole either) and the number
+ * of the next one. 0 or -errno.
+ */
 static int scan_last(struct spool_writer *w, uint64_t segment, uint64_t *ret_end, struct err *err)
 {
 	struct spool_reader reader;
@@ -34,7 +38,40 @@ static int scan_last(struct spool_writer *w, uint64_t segment, uint64_t *ret_end
 		*ret_end = reader.at;
 		w->next_nr = batch.head.nr + 1;
 	}
+	if (!*ret_end && reader.fd >= 0)
+		*ret_end = reader.at;
 	spool_reader__end(&reader);
+	return res;
+}
+
+/* at: of a batch in the segment. 0 or -errno. */
+static int write_magic(const struct spool_writer *w, const char *magic, uint64_t at)
+{
+	ssize_t n = pwrite(w->segment_fd, magic, SPOOL_MAGIC_SZ, (off_t)at);
+
+	return n == SPOOL_MAGIC_SZ ? 0 : n < 0 ? -errno : -EIO;
+}
+
+/*
+ * A batch that was on the disk as a whole when the process ended, but for its magic: it gets that,
+ * so that it is the same batch if it is seen again after another crash. 0 or -errno.
+ */
+static int complete_last(struct spool_writer *w, uint64_t *end)
+{
+	size_t size = sizeof(struct spool_batch_head) + SPOOL_RAW_MAX;
+	struct spool_batch_head head;
+	char *data = malloc(size);
+	ssize_t n = data ? file__pread(w->segment_fd, data, size, *end) : -ENOMEM;
+	int res = n < 0 ? (int)n : 0;
+
+	if (!res && spool__complete_batch(data, (size_t)n, &head) && head.nr >= w->next_nr) {
+		res = write_magic(w, data, *end);
+		if (!res && fdatasync(w->segment_fd))
+			res = -errno;
+		*end += (uint64_t)head.head_sz + head.packed_sz;
+		w->next_nr = head.nr + 1;
+	}
+	free(data);
 	return res;
 }
 
@@ -44,9 +81,11 @@ static int open_last(struct spool_writer *w, uint64_t segment, struct err *err)
 	struct stat st;
 	uint64_t end;
 	int res = scan_last(w, segment, &end, err);
+	bool has_batch;
 
 	if (res)
 		return res;
+	has_batch = w->next_nr > segment;
 	if (segment >= w->next_nr)
 		w->next_nr = segment;
 	w->segment_fd = spool_dir__open_segment(w->dirfd, segment, O_RDWR);
@@ -54,7 +93,11 @@ static int open_last(struct spool_writer *w, uint64_t segment, struct err *err)
 		return err__set(err, EIO, "segment %" PRIu64 " of the spool cannot be opened",
 				segment);
 	w->total += (uint64_t)st.st_size;
-	if (!end) {
+	res = end ? complete_last(w, &end) : 0;
+	if (res)
+		return err__set(err, -res, "segment %" PRIu64 " of the spool cannot be written: %s",
+				segment, strerror(-res));
+	if (!has_batch && w->next_nr == segment) {
 		close(w->segment_fd);
 		w->segment_fd = -1;
 		w->total -= (uint64_t)st.st_size;
@@ -229,21 +272,27 @@ static int begin_segment(struct spool_writer *w, struct strbuf *bytes)
 	return 0;
 }
 
-/* On the disk, or not in the segment at all. */
-static int append(struct spool_writer *w, const struct strbuf *bytes)
+/*
+ * On the disk, or not in the segment at all. The sender must not see a batch that fdatasync may
+ * still refuse: its number would be used again, for other records.
+ * magic: of the batch; at: where it belongs in bytes, which has zeros there.
+ */
+static int append(struct spool_writer *w, const struct strbuf *bytes, const char *magic, size_t at)
 {
 	int res = output__write(w->segment_fd, bytes->data, bytes->len);
 
 	if (res)
 		return res;
-	if (fdatasync(w->segment_fd)) {
-		res = -errno;
+	res = fdatasync(w->segment_fd) ? -errno : 0;
+	if (!res && !w->segment_sz)
+		fsync(w->dirfd);
+	if (!res)
+		res = write_magic(w, magic, w->segment_sz + at);
+	if (res) {
 		if (!ftruncate(w->segment_fd, (off_t)w->segment_sz))
 			lseek(w->segment_fd, (off_t)w->segment_sz, SEEK_SET);
 		return res;
 	}
-	if (!w->segment_sz)
-		fsync(w->dirfd);
 	w->segment_sz += bytes->len;
 	w->total += bytes->len;
 	return 0;
@@ -259,14 +308,20 @@ static void forget_batch(struct spool_writer *w)
 static int write_batch(struct spool_writer *w, struct strbuf *batch)
 {
 	struct strbuf bytes = STRBUF_INIT;
+	size_t at;
 	int res = 0;
 
 	spool_room__make(w, batch->len);
 	if (w->segment_fd < 0 || w->segment_sz >= segment_max(w))
 		res = begin_segment(w, &bytes);
+	at = bytes.len;
 	strbuf__add(&bytes, batch->data, batch->len);
-	if (!res)
-		res = bytes.failed ? -ENOMEM : append(w, &bytes);
+	if (!res && bytes.failed)
+		res = -ENOMEM;
+	if (!res) {
+		memset(bytes.data + at, 0, SPOOL_MAGIC_SZ);
+		res = append(w, &bytes, batch->data, at);
+	}
 	strbuf__free(&bytes);
 	if (res && w->segment_fd >= 0 && !w->segment_sz) { /* no empty segment */
 		close_fd(w->segment_fd);
