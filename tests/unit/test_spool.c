@@ -56,6 +56,7 @@ static struct spool_writer *open_spool(const struct spool_opts *opts)
 
 struct content {
 	uint64_t batches, records, first, last, first_nr, last_nr;
+	uint64_t broken_records;
 	bool in_order;
 	int end; /* of the last call */
 	char agent[SPOOL_AGENT_SZ];
@@ -88,6 +89,7 @@ static struct content content_of(const char *dir, uint64_t after)
 		memcpy(ret.agent, batch.agent, sizeof(ret.agent));
 		spool_batch__free(&batch);
 	}
+	ret.broken_records = reader.broken_records;
 	spool_reader__end(&reader);
 	close(dirfd);
 	return ret;
@@ -557,13 +559,59 @@ static void test_damaged(void)
 		diag("pwrite");
 	close(fd);
 	content = content_of(dir, 0);
-	ok(content.records >= 4 && content.records < 8 && content.last == 8,
-	   "a damaged batch costs the rest of its segment: %d of 8", (int)content.records);
+	ok(content.records == 7 && content.last == 8 && content.broken_records == 1,
+	   "a damaged batch is passed over and counted: %d of 8", (int)content.records);
 	put_segment(dir, "0000000001.spool",
 		    "not a segment, but 56 bytes or more of something else....", 57);
 	content = content_of(dir, 0);
 	ok(content.records >= 4 && content.last == 8 && !content.end, "so does a damaged head");
 	free((char *)dir);
+}
+
+static void damage(const char *path, uint64_t at, const char *bytes)
+{
+	int fd = open(path, O_WRONLY);
+
+	if (pwrite(fd, bytes, strlen(bytes), (off_t)at) < 0)
+		diag("pwrite");
+	close(fd);
+}
+
+/* The last segment: batches of 3 records, of which one is damaged; then the writer goes on. */
+static void check_damaged_last(const char *name, unsigned broken, bool head)
+{
+	const char *dir = strdup(scratch__path(name));
+	const struct spool_opts opts = opts_of(dir, 64 << 20);
+	struct spool_writer *w = open_spool(&opts);
+	uint64_t next = 1, from[5] = {};
+	struct content content;
+	char path[200];
+
+	snprintf(path, sizeof(path), "%s/0000000001.spool", dir);
+	for (unsigned i = 0; i < 4; i++) {
+		add_three(w, &next);
+		spool_writer__close_batch(w);
+		from[i + 1] = size_of(path);
+	}
+	spool_writer__free(w);
+	from[0] = sizeof(struct spool_segment_head);
+	damage(path, from[broken] + (head ? 0 : 60), "xy");
+	w = open_spool(&opts);
+	add_three(w, &next);
+	spool_writer__free(w);
+	content = content_of(dir, 0);
+	is_uint(content.records, 12, "%s: the other batches are read", name);
+	ok(content.last == 15 && content.last_nr == 5, "%s: no number is used again", name);
+	is_uint(content.broken_records, head ? 0 : 3, "%s: its records are counted", name);
+	free((char *)dir);
+}
+
+static void test_damaged_last(void)
+{
+	check_damaged_last("first-batch", 0, false);
+	check_damaged_last("last-batch", 3, false);
+	check_damaged_last("first-head", 0, true);
+	check_damaged_last("third-head", 2, true);
 }
 
 /* --- who may be followed */
@@ -598,6 +646,7 @@ int main(void)
 	test_positions();
 	test_later_version();
 	test_damaged();
+	test_damaged_last();
 	test_links();
 	return tap__done();
 }

@@ -70,9 +70,12 @@ static bool report(const struct options *opts)
 	for (size_t i = 0; i < state.backend_cnt; i++) {
 		const struct spool_backend_state *b = &state.backends[i];
 
-		printf("%s: %" PRIu64 " records sent, %" PRIu64 " refused, %" PRIu64 " left\n",
+		printf("%s: %" PRIu64 " records sent, %" PRIu64 " refused, %" PRIu64 " left",
 		       b->name, b->position.sent_records, b->position.refused_records,
 		       b->unsent_records);
+		if (b->position.damaged_records)
+			printf(", %" PRIu64 " damaged", b->position.damaged_records);
+		printf("\n");
 		all &= !b->unsent_records;
 	}
 	return all;

@@ -3,6 +3,7 @@
 #include "send/uploader.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +74,8 @@ static void mark_refused(const struct backend_part *part, const struct batch *ba
 	}
 }
 
-uint64_t uploader__refused(const struct backend_part *part, const struct batch *batch, uint64_t items)
+uint64_t uploader__refused(const struct backend_part *part, const struct batch *batch,
+			   uint64_t items)
 {
 	uint64_t most = 0;
 
@@ -203,6 +205,23 @@ static void send_and_save(struct uploader *uploader, const struct spool_batch *b
 		pause_refused(uploader);
 }
 
+/* Counts records that the reader passed over. The position is behind them. */
+static void count_damaged(struct uploader *uploader, uint64_t behind)
+{
+	struct spool_reader *reader = &uploader->reader;
+
+	if (!reader->broken_cnt)
+		return;
+	if (!uploader->damage_reported)
+		log__warn("%s: the spool is damaged: %" PRIu64 " records cannot be read, and are "
+			  "counted; check the disk",
+			  uploader->backend->name, reader->broken_records);
+	uploader->damage_reported = true;
+	uploader->position.damaged_records += reader->broken_records;
+	reader->broken_cnt = reader->broken_records = 0;
+	save_position(uploader, behind);
+}
+
 /* 1: a batch was sent. 0: there is none. -errno: reported. */
 static int send_next(struct uploader *uploader)
 {
@@ -214,6 +233,7 @@ static int send_next(struct uploader *uploader)
 		log__warn("%s: %s", uploader->backend->name, err.msg);
 	if (res < 0)
 		uploader->reported = res;
+	count_damaged(uploader, res > 0 ? batch.head.nr - 1 : uploader->reader.after);
 	if (res <= 0)
 		return res;
 	send_and_save(uploader, &batch);

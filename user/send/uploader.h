@@ -25,6 +25,7 @@ struct uploader {
 	uint64_t stop_ns; /* CLOCK_MONOTONIC: later nothing is waited for; 0: none */
 	long reported;	  /* the problem that was printed last; 0: none */
 	bool refusal_reported, absence_reported, position_reported, warning_reported;
+	bool damage_reported;
 };
 
 /* 0 or -errno with a message. The caller frees it with uploader__end. */
@@ -74,6 +75,6 @@ enum outcome attempt__send(struct uploader *uploader, const struct request *requ
 
 /* Records that are lost with this number of refused items of a part: at most those that it has. */
 uint64_t uploader__refused(const struct backend_part *part, const struct batch *batch,
-			 uint64_t items);
+			   uint64_t items);
 
 #endif

@@ -30,6 +30,11 @@ static uint64_t refused_records(const struct spool_backend_state *b)
 	return b->position.refused_records;
 }
 
+static uint64_t damaged_records(const struct spool_backend_state *b)
+{
+	return b->position.damaged_records;
+}
+
 static uint64_t unsent_records(const struct spool_backend_state *b)
 {
 	return b->unsent_records;
@@ -54,6 +59,8 @@ static const struct family {
 	{ "sent_bytes", true, "Compressed bytes of the requests that a backend took.", sent_bytes },
 	{ "send_retries", true, "Requests that were tried again.", retries },
 	{ "refused_records", true, "Records that a backend refused for good.", refused_records },
+	{ "damaged_records", true, "Records that could not be read in the spool.",
+	  damaged_records },
 	{ "unsent_records", false, "Records of the spool that a backend has not yet.",
 	  unsent_records },
 	{ "unsent_seconds", false, "Age of the oldest of these.", unsent_seconds },

@@ -87,6 +87,11 @@ bool spool__complete_batch(void *data, size_t len, struct spool_batch_head *ret)
 int spool__check_batch(const void *data, const struct spool_batch_head *head);
 
 /*
+ * Looks for a whole batch behind number `after`, from data + 1 on. Returns its place; 0: none.
+ */
+size_t spool__find_batch(const void *data, size_t len, uint64_t after);
+
+/*
  * Unpacks the records of a checked batch. 0; -EBADMSG: not what its head says; -ENOMEM. The caller
  * frees them with spool__free_records.
  */
@@ -122,6 +127,7 @@ struct spool_position {
 	uint64_t batch; /* the last one that it has, or refused; 0: none */
 	uint64_t sent_batches, sent_records, sent_bytes;
 	uint64_t retries, refused_records;
+	uint64_t damaged_records; /* that could not be read in the spool, and were passed over */
 };
 
 /* *ret is all zero if there is no position yet. 0; -EBADMSG: not a position; -errno. */
@@ -149,11 +155,13 @@ struct spool_reader {
 	int dirfd; /* borrowed */
 	int fd;	   /* of the segment; -1: none */
 	uint64_t segment, after;
-	uint64_t at; /* in the segment */
+	uint64_t at, first_at; /* in the segment; of its first batch */
 	char agent[SPOOL_AGENT_SZ];
 	uint64_t broken_cnt; /* damage that was passed over: batches, or the rest of a segment */
+	uint64_t broken_records; /* of batches whose head could be read */
 	enum spool_reading what;
-	bool skips; /* `segment` is none, or its head is damaged */
+	bool is_whole; /* nothing is added to the last segment: passes over damage in it, too */
+	bool skips;    /* `segment` is none, or its head is damaged */
 };
 
 /* Begins behind batch `after`. */
@@ -162,6 +170,7 @@ void spool_reader__end(struct spool_reader *reader);
 
 /*
  * Reads the next batch. 1; 0: there is no further one now (or a torn one, that is being written);
+ * damaged batches that another one or another segment follows are passed over, and counted;
  * -EPROTONOSUPPORT with a message: of a later version; -errno with a message. The caller frees ret
  * with spool_batch__free.
  */

@@ -228,7 +228,8 @@ int spool_dir__agent(int dirfd, bool create, char ret[SPOOL_AGENT_SZ])
 	X(sent_records)                                                                            \
 	X(sent_bytes)                                                                              \
 	X(retries)                                                                                 \
-	X(refused_records)
+	X(refused_records)                                                                         \
+	X(damaged_records)
 
 static void position_name(char ret[80], const char *backend)
 {

@@ -109,6 +109,22 @@ bool spool__complete_batch(void *data, size_t len, struct spool_batch_head *ret)
 	       !spool__check_batch(data, ret);
 }
 
+size_t spool__find_batch(const void *data, size_t len, uint64_t after)
+{
+	const char *from = data, *at = from, *end = from + len;
+	struct spool_batch_head head;
+
+	while (at < end &&
+	       (at = memmem(at + 1, (size_t)(end - at - 1), BATCH_MAGIC, SPOOL_MAGIC_SZ))) {
+		size_t left = (size_t)(end - at);
+
+		if (spool__read_batch_head(at, left, &head) > 0 && head.nr > after &&
+		    (size_t)head.head_sz + head.packed_sz <= left && !spool__check_batch(at, &head))
+			return (size_t)(at - from);
+	}
+	return 0;
+}
+
 #ifdef HAVE_ZSTD
 
 bool spool__is_available(void)

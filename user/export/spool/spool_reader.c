@@ -15,6 +15,8 @@
 
 #include "files/file.h"
 
+#define SEARCH_MAX (64u << 20) /* bytes of a segment behind damage */
+
 void spool_batch__free(struct spool_batch *batch)
 {
 	spool__free_records(batch->records, batch->head.record_cnt);
@@ -99,7 +101,7 @@ static int begin_segment(struct spool_reader *r, uint64_t segment, struct err *e
 	res = n < 0 ? (int)n : spool__read_segment_head(bytes, (size_t)n, &head);
 	if (res > 0) {
 		memcpy(r->agent, head.agent, SPOOL_AGENT_SZ - 1);
-		r->at = (uint64_t)res;
+		r->at = r->first_at = (uint64_t)res;
 		return 1;
 	}
 	spool_reader__end(r);
@@ -126,6 +128,12 @@ static int read_head(struct spool_reader *r, struct spool_batch_head *ret)
 	return res > 0 ? 1 : res ?: n ? -EBADMSG : 0;
 }
 
+static void count_broken(struct spool_reader *r, const struct spool_batch_head *head)
+{
+	r->broken_cnt++;
+	r->broken_records += head->record_cnt;
+}
+
 static int read_records(struct spool_reader *r, struct spool_batch *ret)
 {
 	size_t size = (size_t)ret->head.head_sz + ret->head.packed_sz;
@@ -140,7 +148,8 @@ static int read_records(struct spool_reader *r, struct spool_batch *ret)
 	/* Whole, but not what we write: nothing else helps than to go on behind it. */
 	if (!res && r->what == SPOOL_RECORDS) {
 		res = spool__read_records(data, &ret->head, &ret->records);
-		r->broken_cnt += res == -EBADMSG;
+		if (res == -EBADMSG)
+			count_broken(r, &ret->head);
 		res = res == -EBADMSG ? 0 : res;
 	}
 	free(data);
@@ -156,20 +165,77 @@ static int check_end(struct spool_reader *r, const struct spool_batch_head *head
 	return n == 1 ? 0 : n ? (int)n : -EBADMSG;
 }
 
-/* The next one in this segment, behind `after`. 1, 0 or -errno; -EBADMSG: torn. */
-static int next_here(struct spool_reader *r, struct spool_batch *ret)
+/* --- damage */
+
+/*
+ * Passes over a batch whose head makes sense: at its end there is the next one, or nothing more
+ * comes. False: neither.
+ */
+static bool step_over(struct spool_reader *r, const struct spool_batch_head *head, bool is_whole)
+{
+	struct spool_batch_head next;
+	uint64_t at = r->at;
+	int res;
+
+	r->at += (uint64_t)head->head_sz + head->packed_sz;
+	res = read_head(r, &next);
+	if (res > 0 ? next.nr > head->nr : !res && is_whole) {
+		count_broken(r, head);
+		r->after = head->nr;
+		return true;
+	}
+	r->at = at;
+	return false;
+}
+
+/* Goes to the next whole batch, or the segment's end. 1, 0 or -errno. */
+static int search(struct spool_reader *r)
+{
+	struct stat st;
+	size_t size, at;
+	char *data;
+	ssize_t n;
+
+	if (fstat(r->fd, &st))
+		return -errno;
+	r->broken_cnt++;
+	size = (uint64_t)st.st_size > r->at ? (size_t)((uint64_t)st.st_size - r->at) : 0;
+	if (size > SEARCH_MAX)
+		size = SEARCH_MAX;
+	data = malloc(size ?: 1);
+	n = data ? read_part(r, data, size) : -ENOMEM;
+	at = n > 0 ? spool__find_batch(data, (size_t)n, r->after) : 0;
+	free(data);
+	if (n < 0)
+		return (int)n;
+	r->at = at ? r->at + at : (uint64_t)st.st_size;
+	return at > 0;
+}
+
+/* The next one in this segment, behind `after`. 1, 0 or -errno. */
+static int next_here(struct spool_reader *r, struct spool_batch *ret, bool is_whole)
 {
 	int res;
 
-	while ((res = read_head(r, &ret->head)) > 0) {
-		const struct spool_batch_head *head = &ret->head;
-		bool wanted = head->nr > r->after;
+	while ((res = read_head(r, &ret->head)) > 0 || (res == -EBADMSG && is_whole)) {
+		bool has_head = res > 0;
 
-		if (wanted) {
+		const struct spool_batch_head *head = &ret->head;
+		bool wanted = has_head && head->nr > r->after;
+
+		if (wanted)
 			res = r->what == SPOOL_HEADS ? check_end(r, head) : read_records(r, ret);
-			if (res)
+		if (wanted && res == -EBADMSG && step_over(r, head, is_whole))
+			continue;
+		if (res == -EBADMSG && is_whole) {
+			r->broken_records += wanted ? head->record_cnt : 0;
+			res = search(r);
+			if (res <= 0)
 				return res;
+			continue;
 		}
+		if (res < 0)
+			return res;
 		r->at += (uint64_t)head->head_sz + head->packed_sz;
 		if (wanted)
 			r->after = head->nr;
@@ -180,6 +246,8 @@ static int next_here(struct spool_reader *r, struct spool_batch *ret)
 	}
 	return res;
 }
+
+/* --- all segments */
 
 /*
  * A torn batch at the end of the last segment is being written, or was written when the power
@@ -197,17 +265,18 @@ int spool_reader__next(struct spool_reader *r, struct spool_batch *ret, struct e
 
 		close_dropped(r);
 		began = r->fd >= 0 || r->skips;
-		res = r->fd >= 0 ? next_here(r, ret) : 0;
+		res = r->fd >= 0 ? next_here(r, ret, r->is_whole) : 0;
 		if (res > 0)
 			return res;
 		if (res < 0 && res != -EBADMSG)
 			return err__set(err, -res, "cannot read the spool: %s", strerror(-res));
 		if (find_segment(r, began, &segment) || !segment)
 			return 0;
-		res = r->fd >= 0 ? next_here(r, ret) : 0;
+		res = r->fd >= 0 ? next_here(r, ret, true) : 0;
 		if (res > 0)
 			return res;
-		r->broken_cnt += res == -EBADMSG;
+		if (res < 0)
+			return err__set(err, -res, "cannot read the spool: %s", strerror(-res));
 		res = begin_segment(r, segment, err);
 		if (res == -EBADMSG) {
 			r->skips = true;

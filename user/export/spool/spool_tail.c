@@ -107,6 +107,22 @@ int spool_tail__open(struct spool_writer *w)
 	return read_all(w, st.st_size < 2 * SPOOL_RAW_MAX ? (size_t)st.st_size : 2 * SPOOL_RAW_MAX);
 }
 
+uint64_t spool_tail__nr(const struct spool_writer *w)
+{
+	int fd = spool_dir__open(w->dirfd, NAME, O_RDONLY);
+	struct tail_head head;
+	struct stat st;
+	bool has;
+
+	if (fd < 0)
+		return 0;
+	has = file__pread(fd, &head, sizeof(head), 0) == sizeof(head) &&
+	      !memcmp(head.magic, MAGIC, sizeof(head.magic)) && !fstat(fd, &st) &&
+	      (uint64_t)st.st_size > sizeof(head);
+	close(fd);
+	return has ? le64toh(head.nr) : 0;
+}
+
 /* --- writing */
 
 static int write_head(struct spool_writer *w)

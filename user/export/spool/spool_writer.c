@@ -21,25 +21,36 @@
 
 /* --- start */
 
-/*
- * Its end in whole batches (without any: in its head; 0: that is not whole either) and the number
- * of the next one. 0 or -errno.
- */
-static int scan_last(struct spool_writer *w, uint64_t segment, uint64_t *ret_end, struct err *err)
+struct last {
+	uint64_t end; /* of whole batches; without any: of the head; 0: that is not whole either */
+	bool is_damaged; /* before the end */
+};
+
+/* Of the last segment; sets the number of the next batch. 0 or -errno. */
+static int scan_last(struct spool_writer *w, uint64_t segment, struct last *ret, struct err *err)
 {
 	struct spool_reader reader;
 	struct spool_batch batch;
 	int res;
 
-	*ret_end = 0;
+	*ret = (struct last){};
 	spool_reader__begin(&reader, w->dirfd, segment - 1);
 	reader.what = SPOOL_CHECKED;
+	reader.is_whole = true;
 	while ((res = spool_reader__next(&reader, &batch, err)) > 0) {
-		*ret_end = reader.at;
+		ret->end = reader.at;
+		ret->is_damaged = reader.broken_cnt;
 		w->next_nr = batch.head.nr + 1;
 	}
-	if (!*ret_end && reader.fd >= 0)
-		*ret_end = reader.at;
+	if (!ret->end && reader.fd >= 0)
+		ret->end = reader.first_at;
+	/* The last batch is damaged: its records are lost, unless they are in the tail, too. */
+	if (!res && reader.fd >= 0 && reader.after >= w->next_nr && reader.after >= segment &&
+	    spool_tail__nr(w) != reader.after) {
+		ret->end = reader.at;
+		ret->is_damaged = true;
+		w->next_nr = reader.after + 1;
+	}
 	spool_reader__end(&reader);
 	return res;
 }
@@ -75,12 +86,15 @@ static int complete_last(struct spool_writer *w, uint64_t *end)
 	return res;
 }
 
-/* Cuts a torn batch off the last segment; a segment without a whole batch is removed. */
+/*
+ * Cuts a torn batch off the last segment; a segment without a batch is removed. A damaged segment
+ * stays as it is, and a new one begins: readers pass over damage only in a segment that is closed.
+ */
 static int open_last(struct spool_writer *w, uint64_t segment, struct err *err)
 {
 	struct stat st;
-	uint64_t end;
-	int res = scan_last(w, segment, &end, err);
+	struct last last;
+	int res = scan_last(w, segment, &last, err);
 	bool has_batch;
 
 	if (res)
@@ -93,7 +107,7 @@ static int open_last(struct spool_writer *w, uint64_t segment, struct err *err)
 		return err__set(err, EIO, "segment %" PRIu64 " of the spool cannot be opened",
 				segment);
 	w->total += (uint64_t)st.st_size;
-	res = end ? complete_last(w, &end) : 0;
+	res = last.end ? complete_last(w, &last.end) : 0;
 	if (res)
 		return err__set(err, -res, "segment %" PRIu64 " of the spool cannot be written: %s",
 				segment, strerror(-res));
@@ -103,13 +117,18 @@ static int open_last(struct spool_writer *w, uint64_t segment, struct err *err)
 		w->total -= (uint64_t)st.st_size;
 		return spool_dir__remove_segment(w->dirfd, segment);
 	}
-	if (end < (uint64_t)st.st_size && ftruncate(w->segment_fd, (off_t)end))
+	if (last.end < (uint64_t)st.st_size && ftruncate(w->segment_fd, (off_t)last.end))
 		return err__set(err, errno, "cannot cut a torn batch off the spool: %s",
 				strerror(errno));
-	lseek(w->segment_fd, (off_t)end, SEEK_SET);
-	w->total -= (uint64_t)st.st_size - end;
+	lseek(w->segment_fd, (off_t)last.end, SEEK_SET);
+	if (last.end < (uint64_t)st.st_size)
+		w->total -= (uint64_t)st.st_size - last.end;
 	w->segment = segment;
-	w->segment_sz = end;
+	w->segment_sz = last.end;
+	if (last.is_damaged) {
+		close(w->segment_fd);
+		w->segment_fd = -1;
+	}
 	return 0;
 }
 

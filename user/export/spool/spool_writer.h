@@ -33,6 +33,9 @@ struct spool_writer {
  */
 int spool_tail__open(struct spool_writer *w);
 
+/* Number of the batch that open.tail has records of; 0: none. Needs no open tail. */
+uint64_t spool_tail__nr(const struct spool_writer *w);
+
 /*
  * Writes the record of w->raw's form (a length as varint in front). *ret_new: it was not there yet.
  */
