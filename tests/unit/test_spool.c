@@ -394,6 +394,161 @@ static void test_full(void)
 	free((char *)dir);
 }
 
+/* --- drops and kills */
+
+/* What happens in place of each removal of a segment. */
+static int (*on_unlink)(int dirfd, const char *name);
+
+int unlinkat(int dirfd, const char *name, int flags)
+{
+	if (on_unlink && strstr(name, ".spool"))
+		return on_unlink(dirfd, name);
+	return (int)syscall(SYS_unlinkat, dirfd, name, flags);
+}
+
+static int unlink_fails(int dirfd, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dirfd, name, &st, 0)) /* of the new segment */
+		return -1;
+	errno = EIO;
+	return -1;
+}
+
+static int die_before(int dirfd, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dirfd, name, &st, 0))
+		return -1;
+	_exit(0);
+}
+
+static int die_after(int dirfd, const char *name)
+{
+	if (syscall(SYS_unlinkat, dirfd, name, 0))
+		return -1;
+	_exit(0);
+}
+
+/* ctx: shared memory; counts the records that are in the spool or its tail. */
+static void add_many(struct spool_writer *w, void *ctx)
+{
+	uint64_t *added = ctx;
+
+	for (int i = 0; i < 40; i++) {
+		*added += !add(w, 1, 3000, NULL);
+		spool_writer__close_batch(w);
+	}
+}
+
+/* Each record is in the spool or counted as dropped, once. */
+static void check_drops(const struct spool_opts *opts, uint64_t added, const char *when)
+{
+	struct spool_writer *w;
+	uint64_t dropped;
+
+	spool_writer__free(open_spool(opts)); /* closes the open batch */
+	w = open_spool(opts);
+	dropped = spool_writer__dropped(w);
+	spool_writer__free(w);
+	is_uint(dropped + content_of(opts->dir, 0).records, added, "%s: drops are counted exactly",
+		when);
+	ok(dropped > 0, "%s: %d", when, (int)dropped);
+}
+
+static void test_drops_killed(void)
+{
+	const char *dir = strdup(scratch__path("drops"));
+	const struct spool_opts opts = opts_of(dir, 40000);
+	uint64_t *added =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct spool_writer *w;
+
+	on_unlink = die_before;
+	crash_after(&opts, add_many, added);
+	on_unlink = NULL;
+	w = open_spool(&opts);
+	is_uint(spool_writer__dropped(w), 0, "killed before a segment is removed: not counted yet");
+	spool_writer__free(w);
+	check_drops(&opts, *added, "killed before");
+	on_unlink = die_after;
+	crash_after(&opts, add_many, added);
+	on_unlink = NULL;
+	check_drops(&opts, *added, "killed after");
+	w = open_spool(&opts);
+	on_unlink = unlink_fails;
+	add_many(w, added);
+	on_unlink = NULL;
+	spool_writer__free(w);
+	check_drops(&opts, *added, "a removal fails");
+	munmap(added, 4096);
+	free((char *)dir);
+}
+
+static struct sink_progress *sink_progress;
+
+static void write_sink(struct spool_writer *w, void *ctx)
+{
+	const struct spool_opts *opts = ctx;
+	struct sink *sink;
+	int ends[2];
+
+	spool_writer__free(w);
+	if (pipe(ends) || write(ends[1], "x", 1) != 1 || sink_spool__new(opts, true, &sink, NULL))
+		return;
+	sink->progress = sink_progress;
+	sink->ops->wait(sink, ends[0]);
+	on_unlink = die_after;
+	for (uint64_t i = 0; i < 40; i++) {
+		Jankbpf__Record record = JANKBPF__RECORD__INIT;
+		Jankbpf__Interval interval = JANKBPF__INTERVAL__INIT;
+		static char text[3001];
+
+		for (size_t k = 0; k < sizeof(text) - 1; k++)
+			text[k] = (char)('0' + rand() % 64);
+		record.schema = text;
+		record.type_case = JANKBPF__RECORD__TYPE_INTERVAL;
+		record.interval = &interval;
+		sink_progress__begin(sink->progress, i + 1);
+		sink_progress__end(sink->progress, i + 1, sink->ops->record(sink, &record));
+		sink->ops->wait(sink, ends[0]);
+	}
+}
+
+static void test_sink_killed(void)
+{
+	const char *dir = strdup(scratch__path("sink"));
+	struct spool_opts opts = opts_of(dir, 40000);
+	struct sink *sink = NULL;
+	uint64_t dropped, earlier;
+	struct spool_writer *w;
+	int ends[2];
+
+	sink_progress = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	w = open_spool(&opts);
+	add_many(w, &(uint64_t){ 0 });
+	earlier = spool_writer__dropped(w);
+	spool_writer__free(w);
+	crash_after(&opts, write_sink, &opts);
+	w = open_spool(&opts);
+	dropped = spool_writer__dropped(w) - earlier;
+	spool_writer__free(w);
+	ok(earlier && dropped, "an earlier run dropped %d records, the killed process %d",
+	   (int)earlier, (int)dropped);
+	is_uint(sink_progress->dropped, 0, "the killed one did not come to count them");
+	if (!sink_spool__new(&opts, true, &sink, NULL) && !pipe(ends) &&
+	    write(ends[1], "x", 1) == 1) {
+		sink->progress = sink_progress;
+		sink->ops->wait(sink, ends[0]);
+		is_uint(sink__dropped(sink), dropped, "the next one counts those of its run");
+		sink->ops->free(sink);
+	}
+	munmap(sink_progress, 4096);
+	free((char *)dir);
+}
+
 static void test_lost_segments(void)
 {
 	const char *dir = strdup(scratch__path("removed"));
@@ -641,6 +796,8 @@ int main(void)
 	test_failing_disk();
 	test_resumed();
 	test_full();
+	test_drops_killed();
+	test_sink_killed();
 	test_lost_segments();
 	test_dropped_meanwhile();
 	test_positions();

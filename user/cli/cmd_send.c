@@ -78,6 +78,8 @@ static bool report(const struct options *opts)
 		printf("\n");
 		all &= !b->unsent_records;
 	}
+	if (state.dropped)
+		printf("%" PRIu64 " records were dropped from the full spool\n", state.dropped);
 	return all;
 }
 

@@ -88,7 +88,8 @@ struct sink_progress {
 	uint64_t base;	  /* size or position of the file before the record, + 1; 0: not written */
 	uint64_t sent;	  /* bytes of the record that a pipe, socket or terminal has taken */
 	uint64_t dropped; /* see sink__add_dropped */
-	int32_t result;	  /* of `done`: 0 or -errno */
+	uint64_t dropped_base; /* what the sink's files had as dropped before the run, + 1 */
+	int32_t result;	       /* of `done`: 0 or -errno */
 };
 
 /* The first member of every sink's own struct. */

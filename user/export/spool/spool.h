@@ -5,6 +5,7 @@
  *   agent               identity of this spool: 32 hexadecimal digits, created once
  *   NNNNNNNNNN.spool    a segment: its head, then batches; the name is its first batch's number
  *   open.tail           records of the batch that is not closed yet, not compressed
+ *   dropped             records that were dropped before some backend had them
  *   NAME.position       how far the backend NAME is (written by the sender)
  *   write.lock, send.lock
  *
@@ -138,6 +139,19 @@ int spool_dir__read_position(int dirfd, const char *backend, struct spool_positi
 int spool_dir__write_position(int dirfd, const char *backend,
 			      const struct spool_position *position);
 
+/*
+ * What was dropped. `segment` is about to be removed, with so many records that some backend has
+ * not; if it is gone, they count, too.
+ */
+struct spool_drops {
+	uint64_t records;
+	uint64_t segment, segment_records; /* 0: none */
+};
+
+/* *ret is all zero if nothing was. 0, -EBADMSG or another -errno. */
+int spool_dir__read_drops(int dirfd, struct spool_drops *ret);
+int spool_dir__write_drops(int dirfd, const struct spool_drops *drops);
+
 /* --- reader.c */
 
 struct spool_batch {
@@ -211,7 +225,7 @@ int spool_writer__due_ms(const struct spool_writer *writer);
 /* Closes the open batch, if it is not empty. 0, or -errno: it stays open, and all is kept. */
 int spool_writer__close_batch(struct spool_writer *writer);
 
-/* Records that were dropped before some backend had them, by this writer. */
+/* Records that were dropped before some backend had them, since the spool exists. */
 uint64_t spool_writer__dropped(const struct spool_writer *writer);
 
 /* --- sink.c */
@@ -232,9 +246,13 @@ struct spool_backend_state {
 
 struct spool_state {
 	uint64_t bytes, batches, records; /* in all segments */
+	uint64_t dropped;		  /* as spool_writer__dropped */
 	struct spool_backend_state backends[SPOOL_BACKENDS_MAX];
 	size_t backend_cnt;
 };
+
+/* Records that were dropped before some backend had them, as the files of the spool say. */
+uint64_t spool_state__dropped(int dirfd);
 
 /* Reads only heads. names: NULL-terminated, borrowed by *ret. 0, or -errno with a message. */
 int spool_state__read(const char *dir, const char *const *names, struct spool_state *ret,

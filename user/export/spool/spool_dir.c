@@ -301,3 +301,35 @@ int spool_dir__write_position(int dirfd, const char *backend, const struct spool
 	strbuf__free(&text);
 	return res;
 }
+
+/* --- drops */
+
+#define DROPS_FORM(number)                                                                         \
+	"jankbpf-dropped 1\nrecords " number "\nsegment " number "\nsegment_records " number "\n"
+
+int spool_dir__read_drops(int dirfd, struct spool_drops *ret)
+{
+	struct strbuf text = STRBUF_INIT;
+	int res = read_small(dirfd, "dropped", &text);
+
+	*ret = (struct spool_drops){};
+	if (!res && sscanf(strbuf__str(&text), DROPS_FORM("%" SCNu64), &ret->records, &ret->segment,
+			   &ret->segment_records) != 3) {
+		*ret = (struct spool_drops){};
+		res = -EBADMSG;
+	}
+	strbuf__free(&text);
+	return res == -ENOENT ? 0 : res;
+}
+
+int spool_dir__write_drops(int dirfd, const struct spool_drops *drops)
+{
+	struct strbuf text = STRBUF_INIT;
+	int res;
+
+	strbuf__addf(&text, DROPS_FORM("%" PRIu64), drops->records, drops->segment,
+		     drops->segment_records);
+	res = text.failed ? -ENOMEM : replace(dirfd, "dropped", &text);
+	strbuf__free(&text);
+	return res;
+}

@@ -41,11 +41,20 @@ static uint64_t count_records(const struct spool_writer *w, uint64_t after, uint
 	return ret;
 }
 
-/* next: first batch of the segment behind it. */
+void spool_room__save_drops(const struct spool_writer *w)
+{
+	spool_dir__write_drops(w->dirfd, &(struct spool_drops){ .records = w->dropped });
+}
+
+/*
+ * next: first batch of the segment behind it. The count is on the disk first: whenever the process
+ * is killed, the next one knows the sum.
+ */
 static int drop(struct spool_writer *w, uint64_t segment, uint64_t next)
 {
-	int fd = spool_dir__open_segment(w->dirfd, segment, O_RDONLY), res;
+	int fd = spool_dir__open_segment(w->dirfd, segment, O_RDONLY), res, full = 0;
 	uint64_t after = last_done(w);
+	struct spool_drops drops = { .records = w->dropped, .segment = segment };
 	struct stat st = {};
 
 	if (fd >= 0) {
@@ -53,11 +62,17 @@ static int drop(struct spool_writer *w, uint64_t segment, uint64_t next)
 		close(fd);
 	}
 	if (after + 1 < next)
-		w->dropped += count_records(w, after, next);
+		drops.segment_records = count_records(w, after, next);
+	if (drops.segment_records)
+		full = spool_dir__write_drops(w->dirfd, &drops);
 	res = spool_dir__remove_segment(w->dirfd, segment);
-	if (!res)
-		w->total -= (uint64_t)st.st_size < w->total ? (uint64_t)st.st_size : w->total;
-	return res;
+	if (res)
+		return res;
+	w->dropped += drops.segment_records;
+	if (full)
+		spool_room__save_drops(w); /* there may be room now */
+	w->total -= (uint64_t)st.st_size < w->total ? (uint64_t)st.st_size : w->total;
+	return 0;
 }
 
 /* The last segment stays: it knows the number of the next batch. */

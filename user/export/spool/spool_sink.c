@@ -12,15 +12,24 @@ struct sink_spool {
 	struct sink sink;
 	struct spool_writer *writer;
 	bool waits, wanted; /* a record came after which a batch closes */
-	uint64_t dropped;   /* that were counted in the sink */
+	uint64_t base;	    /* what was dropped before the run */
 };
 
+/*
+ * The spool knows the sum, also of a process that was killed before it answered; `base` is as old
+ * as the run.
+ */
 static void count_dropped(struct sink_spool *s)
 {
-	uint64_t dropped = spool_writer__dropped(s->writer);
+	struct sink_progress *progress = s->sink.progress;
+	uint64_t sum = spool_writer__dropped(s->writer), counted = sink__dropped(&s->sink);
 
-	sink__add_dropped(&s->sink, dropped - s->dropped);
-	s->dropped = dropped;
+	if (progress && !progress->dropped_base)
+		progress->dropped_base = s->base + 1;
+	if (progress)
+		s->base = progress->dropped_base - 1;
+	if (sum > s->base + counted)
+		sink__add_dropped(&s->sink, sum - s->base - counted);
 }
 
 static int on_record(struct sink *sink, const Jankbpf__Record *record)
@@ -54,6 +63,7 @@ static int on_wait(struct sink *sink, int fd)
 	struct sink_spool *s = (struct sink_spool *)sink;
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
 
+	count_dropped(s);
 	for (;;) {
 		int ms = close_due(s), cnt;
 
@@ -92,9 +102,11 @@ int sink_spool__new(const struct spool_opts *opts, bool waits, struct sink **ret
 	s->sink.ops = &ops;
 	s->waits = waits;
 	res = spool_writer__new(opts, &s->writer, err);
-	if (res)
+	if (res) {
 		free(s);
-	else
-		*ret = &s->sink;
-	return res;
+		return res;
+	}
+	s->base = spool_writer__dropped(s->writer);
+	*ret = &s->sink;
+	return 0;
 }

@@ -3,6 +3,7 @@
 #include "export/spool/spool.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,6 +34,18 @@ static void add_batch(const struct spool_batch_head *head, struct spool_state *r
 	}
 }
 
+uint64_t spool_state__dropped(int dirfd)
+{
+	struct spool_drops drops;
+	int fd;
+
+	spool_dir__read_drops(dirfd, &drops);
+	fd = drops.segment ? spool_dir__open_segment(dirfd, drops.segment, O_RDONLY) : -EBADF;
+	if (fd >= 0)
+		close(fd);
+	return drops.records + (fd == -ENOENT ? drops.segment_records : 0);
+}
+
 int spool_state__read(const char *dir, const char *const *names, struct spool_state *ret,
 		      struct err *err)
 {
@@ -45,6 +58,7 @@ int spool_state__read(const char *dir, const char *const *names, struct spool_st
 		return err__set(err, -dirfd, "'%s': cannot open the spool: %s", dir,
 				strerror(-dirfd));
 	read_positions(dirfd, names, ret);
+	ret->dropped = spool_state__dropped(dirfd);
 	spool_reader__begin(&reader, dirfd, 0);
 	reader.what = SPOOL_HEADS;
 	while ((res = spool_reader__next(&reader, &batch, err)) > 0)

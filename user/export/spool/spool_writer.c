@@ -151,6 +151,7 @@ static int open_segments(struct spool_writer *w, struct err *err)
 	size_t cnt;
 	int res = spool_dir__list(w->dirfd, &list, &cnt);
 
+	w->dropped = spool_state__dropped(w->dirfd);
 	if (res)
 		return err__set(err, -res, "'%s': cannot list the spool: %s", w->opts.dir,
 				strerror(-res));
@@ -360,6 +361,7 @@ int spool_writer__close_batch(struct spool_writer *w)
 	res = spool__add_batch(&batch, w->next_nr, w->record_cnt, clock__real_ns(), &w->raw);
 	if (!res && batch.len > w->opts.max_bytes) {
 		w->dropped += w->record_cnt;
+		spool_room__save_drops(w);
 		forget_batch(w);
 	} else if (!res) {
 		res = write_batch(w, &batch);

@@ -20,7 +20,7 @@ struct spool_writer {
 	struct strbuf raw;
 	uint32_t record_cnt;
 	uint64_t opened_ns; /* CLOCK_MONOTONIC */
-	uint64_t dropped;
+	uint64_t dropped;   /* since the spool exists */
 };
 
 /*
@@ -46,6 +46,9 @@ int spool_tail__add(struct spool_writer *w, const struct strbuf *record,
 void spool_tail__empty(struct spool_writer *w);
 
 /* --- spool_room.c */
+
+/* Writes the count of dropped records; an error is no more than a count that a crash forgets. */
+void spool_room__save_drops(const struct spool_writer *w);
 
 /* Drops the oldest segments until `need` bytes more fit. */
 void spool_room__make(struct spool_writer *w, uint64_t need);
