@@ -64,11 +64,19 @@ def main():
     os.chmod(bad.SCRATCH, 0o755)
     exe = bad.scratch("target")
     shutil.copy(bad.TARGET, exe)
-    files = {"stack": bytes(16 * PAGE), "libuv.so.1": bytes(PAGE) + COUNT_DOWN.ljust(PAGE, b"\0")}
+    with open(bad.TARGET, "rb") as file:
+        program = file.read()
+    files = {"program": program, "app_process64": program, "stack": bytes(16 * PAGE),
+             "libuv.so.1": bytes(PAGE) + COUNT_DOWN.ljust(PAGE, b"\0")}
     with fuse.Fuse(bad.scratch("mnt"), files, hangs) as mounted:
         process = attacker(exe, "farstack", f"{mounted.path}/stack")
         trace_both("a stack pointer in such a file", mounted, process)
         bad.end(process)
+        # The sink thread searches a program for its package, and maps for that of an Android app.
+        for name in ("program", "app_process64"):
+            process = attacker(f"{mounted.path}/{name}", "loop", "40")
+            trace_both(f"a program on it, {name}", mounted, process)
+            bad.end(process)
         if os.uname().machine != "x86_64":
             return skip("code in such a file", "it is x86-64's")
         process = attacker(exe, "code", f"{mounted.path}/libuv.so.1")

@@ -151,7 +151,7 @@ int broker__offer(struct broker *broker, int fd)
 {
 	struct stat st;
 
-	if (fd >= 0 && !fstat(fd, &st) && is_refused(broker, &st))
+	if (fd >= 0 && !apart__stat(fd, &st) && is_refused(broker, &st))
 		return -EACCES;
 	pthread_mutex_lock(&broker->lock);
 	broker->offered_fd = fd;
@@ -257,15 +257,18 @@ static int open_own(struct broker *broker, const char *path)
 /* Returns a duplicate of the offered descriptor, or -errno. */
 static int open_offered(struct broker *broker, struct stat *st)
 {
-	int fd;
+	int fd, res;
 
 	pthread_mutex_lock(&broker->lock);
 	fd = fcntl(broker->offered_fd, F_DUPFD_CLOEXEC, 0); /* EBADF: none is offered */
 	fd = fd < 0 ? -errno : fd;
 	pthread_mutex_unlock(&broker->lock);
+	res = fd < 0 ? fd : apart__stat(fd, st);
+	if (!res)
+		return fd;
 	if (fd >= 0)
-		fstat(fd, st);
-	return fd;
+		close(fd);
+	return res;
 }
 
 /* -EPERM: it is neither. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "files/apart.h"
 #include "symbol/elf/elffunc.h"
 
 /* If the process ends by the open file, that is not offered again after the second time. */
@@ -28,7 +29,7 @@ static int64_t ask_about(struct name_client *client, int fd, uint32_t op, uint64
 	int64_t res;
 
 	*ret = (struct wire){ .bad = true };
-	if (fstat(fd, &st) || broker__offer(client->broker, fd))
+	if (apart__stat(fd, &st) || broker__offer(client->broker, fd))
 		return -EACCES;
 	client->file = (struct name_suspect){ st.st_dev, st.st_ino };
 	strbuf__reset(&client->out);
