@@ -132,6 +132,10 @@ static void test_refused(void)
 	if (stat(path, &st))
 		abort();
 	is_int(in_client(open_refused, path), 0, "openfile__path goes through the broker");
+	for (uint64_t i = 1; i <= 1000; i++)
+		broker__refuse(broker, st.st_dev + 1, i);
+	is_int(in_client(open_refused, path), 0, "many other files are refused");
+	broker__refuse(broker, st.st_dev, st.st_ino);
 	broker__refuse(broker, st.st_dev, st.st_ino);
 	is_int(in_client(open_refused, path), -EACCES, "a file that ended the process is refused");
 }

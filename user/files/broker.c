@@ -23,8 +23,7 @@
 #include "files/file.h"
 #include "files/proc.h"
 
-#define TIDS_MAX    4096 /* threads of a process that are searched for a number */
-#define REFUSED_MAX 64
+#define TIDS_MAX 4096 /* threads of a process that are searched for a number */
 
 /* The process waits for each answer, which takes microseconds of CPU. */
 #define BROKER_NICE (-10)
@@ -40,6 +39,11 @@ struct file_key {
 	uint64_t dev, inode;
 };
 
+struct refused {
+	struct file_key file;
+	UT_hash_handle hh;
+};
+
 struct broker {
 	struct broker_fetch fetch;
 	pthread_t thread;
@@ -47,10 +51,9 @@ struct broker {
 	/* The lock guards what follows. */
 	pthread_mutex_t lock;
 	struct known *known;
-	struct file_key refused[REFUSED_MAX];
-	unsigned refused_cnt;
-	int sock;	/* -1: none */
-	int offered_fd; /* borrowed; -1: none */
+	struct refused *refused; /* not bounded: each took two ends of the process */
+	int sock;		 /* -1: none */
+	int offered_fd;		 /* borrowed; -1: none */
 	bool ends;
 };
 
@@ -127,22 +130,39 @@ void broker__forbid(struct broker *broker, uint32_t pid)
 	pthread_mutex_unlock(&broker->lock);
 }
 
+static struct refused *find_refused(const struct broker *broker, uint64_t dev, uint64_t inode)
+{
+	const struct file_key key = { dev, inode };
+	struct refused *ret;
+
+	HASH_FIND(hh, broker->refused, &key, sizeof(key), ret);
+	return ret;
+}
+
+static void add_refused(struct broker *broker, uint64_t dev, uint64_t inode)
+{
+	struct refused *refused = calloc(1, sizeof(*refused));
+
+	if (!refused)
+		return; /* the next end of the process tries again */
+	refused->file = (struct file_key){ dev, inode };
+	HASH_ADD(hh, broker->refused, file, sizeof(refused->file), refused);
+}
+
 void broker__refuse(struct broker *broker, uint64_t dev, uint64_t inode)
 {
 	pthread_mutex_lock(&broker->lock);
-	if (broker->refused_cnt < REFUSED_MAX)
-		broker->refused[broker->refused_cnt++] = (struct file_key){ dev, inode };
+	if (!find_refused(broker, dev, inode))
+		add_refused(broker, dev, inode);
 	pthread_mutex_unlock(&broker->lock);
 }
 
 static bool is_refused(struct broker *broker, const struct stat *st)
 {
-	bool ret = false;
+	bool ret;
 
 	pthread_mutex_lock(&broker->lock);
-	for (unsigned i = 0; i < broker->refused_cnt && !ret; i++)
-		ret = broker->refused[i].dev == st->st_dev &&
-		      broker->refused[i].inode == st->st_ino;
+	ret = find_refused(broker, st->st_dev, st->st_ino);
 	pthread_mutex_unlock(&broker->lock);
 	return ret;
 }
@@ -510,6 +530,7 @@ int broker__new(const struct broker_fetch *fetch, struct broker **ret)
 
 void broker__free(struct broker *broker)
 {
+	struct refused *refused, *next_refused;
 	struct known *known, *next;
 
 	if (!broker)
@@ -522,6 +543,10 @@ void broker__free(struct broker *broker)
 	HASH_ITER (hh, broker->known, known, next) {
 		HASH_DEL(broker->known, known);
 		free(known);
+	}
+	HASH_ITER (hh, broker->refused, refused, next_refused) {
+		HASH_DEL(broker->refused, refused);
+		free(refused);
 	}
 	if (broker->sock >= 0)
 		close(broker->sock);

@@ -50,7 +50,7 @@ void broker__serve(struct broker *broker, int sock);
 int broker__allow(struct broker *broker, uint32_t pid);
 void broker__forbid(struct broker *broker, uint32_t pid);
 
-/* Refuses this file from now on: reading it has ended the process twice. At most REFUSED_MAX. */
+/* Refuses this file from now on: reading it has ended the process twice. */
 void broker__refuse(struct broker *broker, uint64_t dev, uint64_t inode);
 
 /*
