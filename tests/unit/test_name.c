@@ -17,6 +17,7 @@
 
 #include "base/socket.h"
 #include "files/apart.h"
+#include "name/client.h"
 #include "name/wire.h"
 #include "symbol/elf/elffunc.h"
 #include "symbol/modules/module.h"
@@ -350,6 +351,29 @@ static void test_sites(void)
 	name_client__free(client);
 }
 
+/* A thread that asks the process of names does not wait for that of probes, nor depends on it. */
+static void test_sites_by_names(void)
+{
+	struct learnt here, there;
+	struct name_client *sites;
+
+	elffunc__use(NULL, NULL);
+	learn(&here);
+	open_sites("dies");
+	sites = client;
+	open_client("server");
+	name_client__use_here(client);
+	ok(!learn(&there) && !memcmp(&here, &there, sizeof(here)),
+	   "the process of names finds the same functions");
+	is_int(name_client__restart_cnt(sites), 0, "and the process of probes is not asked");
+	is_int(client->mark->inode, 0, "later, no file is suspected");
+	name_client__use_here(NULL);
+	learn(&there);
+	is_int(name_client__restart_cnt(sites), 1, "but later it is again");
+	close_client();
+	name_client__free(sites);
+}
+
 /* The process ends twice by the same file. */
 static void test_refused_site_file(void)
 {
@@ -478,6 +502,7 @@ int main(int argc, char **argv)
 	test_garbage();
 	test_refused_file();
 	test_sites();
+	test_sites_by_names();
 	test_refused_site_file();
 	test_site_garbage();
 	apart__stop();

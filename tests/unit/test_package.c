@@ -9,9 +9,11 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "symbol/elf/elf.h"
 #include "tests/tap.h"
+#include "tests/zip_writer.h"
 
 #define CODE	   0x0101021b
 #define NAME	   0x0101021c
@@ -266,8 +268,89 @@ static void check_damage(void)
 	is_uint(endless, 0, "and each text has an end");
 }
 
+/* Its first element has this many attributes `package` before one that names a version. */
+static int read_crowded(uint16_t before, struct package *ret)
+{
+	static const struct string strings[S_CNT] = {
+		BYTES("a"),	   BYTES("b"),	   BYTES("c"),	 BYTES("package"),
+		BYTES("manifest"), BYTES("org.d"), BYTES("5.6"),
+	};
+	struct writer w;
+	size_t begin;
+
+	put_manifest(&w, strings, true);
+	/* In place of the element. */
+	w.len -= 16 + 20 + 4 * 20;
+	begin = w.len;
+	put_chunk(&w, 0x102, 16);
+	put(&w, 1, 4);
+	put(&w, NONE, 4);
+	put(&w, NONE, 4);
+	put(&w, S_MANIFEST, 4);
+	put(&w, 20, 2);
+	put(&w, 20, 2);
+	put(&w, before + 1u, 2);
+	put(&w, 0, 6);
+	for (uint16_t i = 0; i < before; i++)
+		put_attribute(&w, S_PACKAGE, 3, S_NAME);
+	put_attribute(&w, 1, 3, S_VERSION);
+	end_chunk(&w, begin);
+	end_chunk(&w, 0);
+	return manifest__package(w.bytes, w.len, ret);
+}
+
+static void check_crowded(void)
+{
+	struct package package;
+
+	check("64 attributes", read_crowded(63, &package), &package, "org.d", "5.6", 0);
+	check("more are not read", read_crowded(64, &package), &package, "org.d", "", 0);
+}
+
+/* An archive says that its packed manifest has this many bytes. */
+static int read_packed(uint32_t packed_sz, struct package *ret)
+{
+	static const struct string strings[S_CNT] = {
+		BYTES("a"),	   BYTES("b"),	   BYTES("c"), BYTES("package"),
+		BYTES("manifest"), BYTES("org.e"), BYTES("7"),
+	};
+	static struct zip_writer zip;
+	static uint8_t packed[8192], more[100000];
+	z_stream z = { .next_out = packed, .avail_out = sizeof(packed) };
+	int fd = memfd_create("apk", MFD_CLOEXEC), res;
+	struct writer w;
+
+	put_manifest(&w, strings, true);
+	z.next_in = w.bytes;
+	z.avail_in = (unsigned)w.len;
+	deflateInit2(&z, 6, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
+	deflate(&z, Z_FINISH);
+	memset(&zip, 0, sizeof(zip));
+	zip__add_packed(&zip, "AndroidManifest.xml", packed, z.total_out, w.len, 8, 1);
+	deflateEnd(&z);
+	zip__add(&zip, "more", more, sizeof(more), 0, 1);
+	memcpy(zip.directory + 20, &packed_sz, sizeof(packed_sz));
+	zip__finish(&zip, "");
+	if (write(fd, zip.bytes, zip.len) != (ssize_t)zip.len)
+		perror("write");
+	res = apk__package(fd, ret);
+	close(fd);
+	return res;
+}
+
+static void check_packed(void)
+{
+	struct package package;
+
+	check("a packed manifest of 1 MiB", read_packed(1u << 20, &package), &package, "org.e", "7",
+	      2ull << 32 | 7);
+	is_int(read_packed((1u << 20) + 1, &package), -EFBIG, "a larger one is not unpacked");
+}
+
 int main(void)
 {
+	check_crowded();
+	check_packed();
 	check_files();
 	check_utf8();
 	check_utf16();

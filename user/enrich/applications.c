@@ -28,6 +28,7 @@
 #define ARCHIVES_MAX 16 /* of a process */
 #define LOOKS_MAX    8	/* for the APK of a process, a second apart and more */
 #define LOOK_NS	     NS_PER_SEC
+#define LOOK_MAX_NS  (500 * NS_PER_MS) /* of one look: the process chooses the archives */
 
 struct entry {
 	uint32_t pid;
@@ -195,7 +196,8 @@ static int look_for_package(struct applications *apps, struct entry *entry)
 	if (name && maps_lines__each_file(path, add_archive, &archives) == -ENOMEM)
 		res = -ENOMEM;
 	for (size_t i = 0; i < archives.cnt; i++) {
-		if (!res && entry->wants_package)
+		if (!res && entry->wants_package &&
+		    clock__mono_ns() - entry->looked_ns < LOOK_MAX_NS)
 			res = take_package(apps, entry, name, archives.paths[i]);
 		free(archives.paths[i]);
 	}

@@ -16,10 +16,11 @@
 #include "files/file.h"
 #include "files/zip.h"
 
-#define MANIFEST     "AndroidManifest.xml"
-#define MANIFEST_MAX (1u << 20) /* its first element comes after the strings */
-#define CHUNKS_MAX   64		/* before the first element: strings, resource ids, namespaces */
-#define STRING_MAX   1024	/* characters of a string that are read */
+#define MANIFEST       "AndroidManifest.xml"
+#define MANIFEST_MAX   (1u << 20) /* its first element comes after the strings */
+#define CHUNKS_MAX     64	  /* before the first element: strings, resource ids, namespaces */
+#define ATTRIBUTES_MAX 64	  /* of the element; aapt writes about ten */
+#define STRING_MAX     1024	  /* characters of a string that are read */
 
 /* Kinds of chunks, and of values. */
 #define CHUNK_STRINGS 0x0001
@@ -212,6 +213,8 @@ static int take_element(const struct manifest *m, const struct bytes *element, s
 	take_string(m, get32(element, NODE_SZ + 4), &text);
 	if (strcmp(strbuf__str(&text), "manifest"))
 		cnt = 0;
+	if (cnt > ATTRIBUTES_MAX)
+		cnt = ATTRIBUTES_MAX;
 	for (size_t i = 0; i < cnt && size >= ATTRIBUTE_SZ; i++, at += size) {
 		if (at > element->len || element->len - at < ATTRIBUTE_SZ)
 			break;
@@ -253,6 +256,9 @@ static ssize_t read_member(int fd, const struct zip_member *member, void *buf)
 {
 	size_t len = member->size < MANIFEST_MAX ? member->size : MANIFEST_MAX;
 
+	/* Empty blocks of deflate: packed bytes that unpack to none. */
+	if (member->deflated && member->packed > MANIFEST_MAX)
+		return -EFBIG;
 	return member->deflated ? zip_unpack__head(fd, member, buf, len)
 				: file__pread(fd, buf, len, member->offset);
 }

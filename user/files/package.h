@@ -20,7 +20,8 @@ void package__set_text(char *ret, const char *text);
 
 /*
  * Reads the package of an APK from its manifest. fd: the archive, borrowed. Returns 0; -ENOENT: it
- * has no manifest; -ENOEXEC: it is no archive, or its manifest is broken; or -errno.
+ * has no manifest; -ENOEXEC: it is no archive, or its manifest is broken; -EFBIG: its
+ * manifest has more than 1 MiB, packed; or -errno.
  *
  * Format: ResourceTypes.h of Android's frameworks/base/libs/androidfw (binary XML).
  */

@@ -499,6 +499,11 @@ int name_client__open(struct name_client *client, const struct fetch_source *sou
 	return *ret ? 0 : err__set(err, ENOMEM, "out of memory");
 }
 
+void name_client__use_here(struct name_client *client)
+{
+	elffunc__use_here(client ? &name_client_elf_ops : NULL, client);
+}
+
 void name_client__free(struct name_client *client)
 {
 	struct name_target *target, *next;

@@ -15,9 +15,13 @@
 /* If the process ends by the open file, that is not offered again after the second time. */
 static int64_t ask(struct name_client *client, const struct name_request *req, struct wire *ret)
 {
+	int64_t res;
+
 	client->mark->dev = client->file.dev;
 	client->mark->inode = client->file.inode;
-	return name_client__ask(client, req, ret);
+	res = name_client__ask(client, req, ret);
+	client->mark->dev = client->mark->inode = 0; /* the next request may be about no file */
+	return res;
 }
 
 /* Offers the file, and asks about it. -EIO: there is no answer. */

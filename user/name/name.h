@@ -43,6 +43,12 @@ int name_client__open(struct name_client *client, const struct fetch_source *sou
 /* The same for NAME_TASK_SITES: from then on, elffunc.h asks this process. Any thread. */
 int name_client__open_sites(struct name_client *client, struct err *err);
 
+/*
+ * On the calling thread, which must be that of the symbolizer, elffunc.h asks this process and not
+ * that of NAME_TASK_SITES, for which other threads wait. NULL: no longer.
+ */
+void name_client__use_here(struct name_client *client);
+
 void name_client__free(struct name_client *client); /* accepts NULL */
 
 /* The run ends: do not wait long for a process that makes no progress. Any thread. */

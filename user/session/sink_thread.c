@@ -536,6 +536,7 @@ static void *run(void *arg)
 	struct item item;
 
 	apply_nice(sink, gettid(), BEHIND_NICE);
+	name_client__use_here(sink->opts.names);
 	sink->tid = gettid(); /* from here on sink_thread__pace sets the priority */
 	do {
 		next(sink, &item);

@@ -20,35 +20,52 @@
 #define PLACES_MAX  256
 #define CHUNK	    (64u << 10)
 
-static struct {
+struct parser {
 	const struct elffunc_ops *ops;
 	void *ctx;
-} remote;
+};
+
+static struct parser of_all;
+static _Thread_local struct parser of_thread;
+
+static const struct parser *parser(void)
+{
+	return of_thread.ops ? &of_thread : &of_all;
+}
 
 void elffunc__use(const struct elffunc_ops *ops, void *ctx)
 {
-	remote.ops = ops;
-	remote.ctx = ctx;
+	of_all = (struct parser){ ops, ctx };
+}
+
+void elffunc__use_here(const struct elffunc_ops *ops, void *ctx)
+{
+	of_thread = (struct parser){ ops, ctx };
 }
 
 int elffunc__entry(int fd, uint64_t offset, struct zip_entry *ret)
 {
-	if (remote.ops)
-		return remote.ops->entry(remote.ctx, fd, offset, ret);
+	const struct parser *remote = parser();
+
+	if (remote->ops)
+		return remote->ops->entry(remote->ctx, fd, offset, ret);
 	return zip_entry__at(fd, offset, ret);
 }
 
 int elffunc__package(int fd, struct package *ret)
 {
-	if (remote.ops)
-		return remote.ops->package(remote.ctx, fd, ret);
+	const struct parser *remote = parser();
+
+	if (remote->ops)
+		return remote->ops->package(remote->ctx, fd, ret);
 	return package__of_file(fd, ret);
 }
 
 /* The image is only for the code. */
 static int open_remote(struct elffunc *ret, const struct image *img, uint64_t base, uint64_t size)
 {
-	int err = remote.ops->open(remote.ctx, ret->fd, base, size, &ret->elf);
+	const struct parser *remote = parser();
+	int err = remote->ops->open(remote->ctx, ret->fd, base, size, &ret->elf);
 
 	ret->elf.img = *img;
 	ret->remote = !err;
@@ -74,7 +91,7 @@ int elffunc__open_within(int fd, uint64_t base, uint64_t size, struct elffunc *r
 
 	*ret = (struct elffunc){ .fd = fd };
 	if (!image__of_part(&img, fd, (struct image_part){ base, size }))
-		return remote.ops ? open_remote(ret, &img, base, size) : open_image(ret, &img);
+		return parser()->ops ? open_remote(ret, &img, base, size) : open_image(ret, &img);
 	elffunc__close(ret);
 	return -ENOEXEC;
 }
@@ -103,7 +120,7 @@ void elffunc__close(struct elffunc *elf)
 	if (elf->fd >= 0)
 		close(elf->fd);
 	if (elf->remote)
-		remote.ops->close(remote.ctx);
+		parser()->ops->close(parser()->ctx);
 	free(elf->mem);
 	elf__close(&elf->elf);
 	*elf = (struct elffunc){ .fd = -1 };
@@ -234,7 +251,7 @@ int elffunc__find(const struct elffunc *elf, const char *const *names, size_t cn
 		  struct elffunc_place *ret)
 {
 	if (elf->remote)
-		return remote.ops->find(remote.ctx, false, names, cnt, ret);
+		return parser()->ops->find(parser()->ctx, false, names, cnt, ret);
 	return find(&elf->elf, names, cnt, 1, ret);
 }
 
@@ -265,7 +282,7 @@ int elffunc__find_each(const struct elffunc *elf, const char *const *names, size
 	int found, more;
 
 	if (elf->remote)
-		return remote.ops->find(remote.ctx, true, names, cnt, ret);
+		return parser()->ops->find(parser()->ctx, true, names, cnt, ret);
 	found = find(&elf->elf, names, cnt, cnt, ret);
 	if (found == -EINVAL || found == -ENOMEM || found == (int)cnt)
 		return found;
@@ -276,7 +293,7 @@ int elffunc__find_each(const struct elffunc *elf, const char *const *names, size
 bool elffunc__has_section(const struct elffunc *elf, const char *name)
 {
 	if (elf->remote)
-		return remote.ops->has_section(remote.ctx, name);
+		return parser()->ops->has_section(parser()->ctx, name);
 	return elf__section(&elf->elf, name);
 }
 

@@ -48,6 +48,9 @@ struct elffunc_ops {
 /* From now on that process parses. NULL: this one. Call it before other threads use a file. */
 void elffunc__use(const struct elffunc_ops *ops, void *ctx);
 
+/* Another process for the calling thread alone: it does not wait for files of other threads. */
+void elffunc__use_here(const struct elffunc_ops *ops, void *ctx);
+
 /* zip_entry__at: the library in an APK that holds the byte at offset. */
 int elffunc__entry(int fd, uint64_t offset, struct zip_entry *ret);
 
