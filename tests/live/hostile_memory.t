@@ -19,6 +19,7 @@ NOBODY = 65534
 # loaded machine.
 END_S = 20
 BLOCKS = 5
+STUCK = 9  # more than jankbpf abandons helper processes
 # count_down(rdi): mov %rdi,%rax; dec %rax; jne; ret
 COUNT_DOWN = bytes.fromhex("4889f848ffc875fbc3")
 PAGE = 4096
@@ -58,6 +59,51 @@ def trace_both(what, mounted, process, *args):
     return result
 
 
+# Maps a page of the file over its own environment, of which jankbpf reads 64 KiB.
+ENVIRONMENT = """
+import ctypes, os, select, sys, time
+with open("/proc/self/stat", encoding="utf-8") as stat:
+    begin = int(stat.read().rpartition(")")[2].split()[47])
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+page = (begin // 4096 + 2) * 4096
+if libc.mmap(page, 4096, 1, 0x12, os.open(sys.argv[1], os.O_RDONLY), 0) != page:
+    sys.exit(str(ctypes.get_errno()))
+print("ready", flush=True)
+loop = select.epoll()
+while True:
+    loop.poll(0.1)
+    time.sleep(0.03)
+"""
+
+
+def one_user(mounted):
+    """Processes of one user cannot end the reads for other users' processes."""
+    os.environ["PAD"] = "x" * 32768
+    many = [attacker(sys.executable, "-c", ENVIRONMENT, f"{mounted.path}/page{i}") for i in range(STUCK)]
+    del os.environ["PAD"]
+    honest = bad.start(["bash", "-c", 'read -r; exec "$0" loop 40', bad.TARGET], stdin=subprocess.PIPE,
+                       stdout=subprocess.DEVNULL, env=dict(os.environ, OTEL_SERVICE_NAME="honest"))
+    pids = [word for process in (*many, honest) for word in ("-p", process.pid)]
+    tracer = bad.Tracer("--json", "-t", "10ms", *pids, wait=False)
+    ok(bad.wait_for(lambda: all(b'"pid":%d,' % process.pid in tracer.stdout() for process in many), END_S),
+       f"{STUCK} processes of one user are seen", tracer.stdout()[-3000:])
+    honest.stdin.write(b"\n")
+    honest.stdin.close()  # its environment is read now, at its exec
+    ok(bad.wait_for(lambda: b'"process":"target"' in tracer.stdout(), END_S) and
+       bad.wait_for(lambda: b'"service_name":"honest"' in tracer.stdout(), 2),
+       "then the environment of another user's process is read", tracer.stdout()[-3000:])
+    tracer.process.send_signal(signal.SIGINT)
+    if not bad.wait_for(lambda: tracer.process.poll() is not None, END_S):
+        mounted.end()
+    result = tracer.finish()
+    lost = (result.summary() or {}).get("lost", {})
+    ok(lost.get("reads_unanswered", 0) >= STUCK, "each process that was not read is counted", result)
+    for process in (*many, honest):
+        bad.end(process)
+
+
 def main():
     if not fuse.available():
         return skip("a file system that never answers", "/dev/fuse cannot be used here")
@@ -67,11 +113,13 @@ def main():
     with open(bad.TARGET, "rb") as file:
         program = file.read()
     files = {"program": program, "app_process64": program, "stack": bytes(16 * PAGE),
+             **{f"page{i}": bytes(PAGE) for i in range(STUCK)},  # a second reader of a file would wait killably
              "libuv.so.1": bytes(PAGE) + COUNT_DOWN.ljust(PAGE, b"\0")}
     with fuse.Fuse(bad.scratch("mnt"), files, hangs) as mounted:
         process = attacker(exe, "farstack", f"{mounted.path}/stack")
         trace_both("a stack pointer in such a file", mounted, process)
         bad.end(process)
+        one_user(mounted)
         # The sink thread searches a program for its package, and maps for that of an Android app.
         for name in ("program", "app_process64"):
             process = attacker(f"{mounted.path}/{name}", "loop", "40")

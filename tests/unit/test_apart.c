@@ -65,7 +65,7 @@ static void test_file(void)
 }
 
 /* A process with a page that never arrives: nobody serves its userfaultfd. */
-static pid_t start_stuck(uint64_t *ret_addr)
+static pid_t start_stuck(uid_t uid, uint64_t *ret_addr)
 {
 	char *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct uffdio_api api = { .api = UFFD_API };
@@ -81,7 +81,8 @@ static pid_t start_stuck(uint64_t *ret_addr)
 	if (!pid) {
 		int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
 
-		ok = fd >= 0 && !ioctl(fd, UFFDIO_API, &api) && !ioctl(fd, UFFDIO_REGISTER, &reg);
+		ok = fd >= 0 && !ioctl(fd, UFFDIO_API, &api) && !ioctl(fd, UFFDIO_REGISTER, &reg) &&
+		     (uid == getuid() || !setuid(uid));
 		if (write(ready[1], &ok, 1) == 1)
 			pause();
 		_exit(0);
@@ -99,7 +100,7 @@ static void test_stuck(void)
 {
 	uint64_t addr, before = apart__refused_cnt();
 	char got[8];
-	pid_t pid = start_stuck(&addr);
+	pid_t pid = start_stuck(getuid(), &addr);
 
 	if (pid < 0) {
 		skip(4, "no userfaultfd here");
@@ -113,6 +114,82 @@ static void test_stuck(void)
 	is_int(apart__memory(getpid(), (uintptr_t)file, got, 4), 4, "other processes still are");
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* A user's processes that do not answer must not cost the others their reads. */
+static void test_stuck_user(void)
+{
+	const uid_t nobody = 65534, other = 65533;
+	char got[8];
+	uint64_t addr[4];
+	pid_t pid[4];
+
+	pid[0] = getuid() ? -1 : start_stuck(nobody, &addr[0]);
+	if (pid[0] < 0) {
+		skip(5, "not root, or no userfaultfd here");
+		return;
+	}
+	pid[1] = start_stuck(nobody, &addr[1]);
+	pid[2] = start_stuck(nobody, &addr[2]);
+	pid[3] = start_stuck(other, &addr[3]);
+	is_int(apart__memory(pid[0], addr[0], got, 8), -ETIMEDOUT, "a user's process times out");
+	is_int(apart__memory(pid[2], (uintptr_t)file, got, 4), 4, "another one is still read");
+	is_int(apart__memory(pid[1], addr[1], got, 8), -ETIMEDOUT, "a second one times out");
+	is_int(apart__memory(pid[2], (uintptr_t)file, got, 4), -ETIMEDOUT,
+	       "now no process of this user is read");
+	is_int(apart__memory(pid[3], (uintptr_t)file, got, 4), 4, "those of other users are");
+	for (int i = 0; i < 4; i++)
+		end_child(pid[i]);
+}
+
+/* A process of another user with this pid, or -1. */
+static pid_t start_again(pid_t want)
+{
+	FILE *last = fopen("/proc/sys/kernel/ns_last_pid", "w");
+	pid_t pid;
+
+	if (!last)
+		return -1;
+	fprintf(last, "%d", (int)want - 1);
+	fclose(last);
+	pid = fork();
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	if (pid == want)
+		return pid;
+	end_child(pid);
+	return -1;
+}
+
+static void test_reused_pid(void)
+{
+	char got[8];
+	uint64_t addr;
+	pid_t pid = getuid() ? -1 : start_stuck(65532, &addr), again;
+
+	if (pid < 0) {
+		skip(2, "not root, or no userfaultfd here");
+		return;
+	}
+	is_int(apart__memory(pid, addr, got, 8), -ETIMEDOUT, "a process times out");
+	end_child(pid);
+	usleep(20000); /* a start is counted in clock ticks */
+	again = start_again(pid);
+	if (again < 0) {
+		skip(1, "its pid cannot be had again");
+		return;
+	}
+	is_int(apart__memory(again, (uintptr_t)file, got, 4), 4,
+	       "a later one with its pid is read");
+	end_child(again);
 }
 
 static unsigned children(void)
@@ -162,6 +239,8 @@ int main(void)
 	test_memory();
 	test_file();
 	test_stuck();
+	test_reused_pid();
+	test_stuck_user();
 	test_stop();
 	return tap__done();
 }

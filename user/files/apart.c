@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
@@ -23,17 +24,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/socket.h"
 #include "base/thread.h"
 #include "files/broker.h"
+#include "files/file.h"
 
 #define SHARED_SZ   (64 * 1024)
 #define PATHS_SZ    (2 * PATH_MAX) /* a path and a root; each ends with NUL */
 #define PATIENCE_MS 500
 #define END_MS                                                                                     \
 	1000 /* a killed process that reads nothing ends sooner, even on an emulated machine */
-#define STUCK_MAX   8	 /* abandoned processes; at this count the helper is not started again */
-#define REFUSED_MAX 64	 /* the oldest entry is dropped, so it may be read again */
+#define STUCK_MAX   8  /* abandoned processes; at this count the helper is not started again */
+#define OWNER_MAX   2  /* timeouts of one user: then it is refused, before it uses up STUCK_MAX */
+#define UNKNOWN_MAX 4  /* the same, of all without a process: the attacker chooses a file's user */
+#define OWNERS_CNT  64 /* the oldest entry is dropped */
+#define OWNER_NS    (60 * NS_PER_SEC) /* after this time a refused user has another try */
+#define UNKNOWN	    ((uid_t)-1)
+#define REFUSED_MAX 64 /* the oldest entry is dropped, so it may be read again */
+#define STAT_MAX    16384
 #define ERRNO_MAX   4095 /* of the kernel's */
 
 enum op { OP_MEMORY, OP_FILE, OP_OPEN };
@@ -43,9 +52,26 @@ struct request {
 	uint64_t at, len; /* OP_OPEN: flags of openat2; the path's length, its root follows it */
 };
 
+/* What a request may hang on. */
 struct key {
-	uint32_t op;
-	uint64_t what; /* a pid, or a dev_t */
+	uint32_t op, pid; /* pid 0: not of a process */
+	uint64_t what;	  /* a dev_t, or a hash of the root; 0: the process's memory */
+};
+
+struct refused {
+	struct key key;
+	uint64_t start; /* of the process: its pid may belong to another one later */
+};
+
+struct stuck {
+	pid_t pid;
+	uid_t owner;
+};
+
+struct owner {
+	uid_t uid; /* UNKNOWN: no process, or it has ended */
+	unsigned timeout_cnt;
+	uint64_t last_ns;
 };
 
 static struct {
@@ -53,10 +79,12 @@ static struct {
 	pid_t pid; /* 0: not running */
 	int sock;
 	char *shared;
-	pid_t stuck[STUCK_MAX];
+	struct stuck stuck[STUCK_MAX];
 	unsigned stuck_cnt;
-	struct key refused[REFUSED_MAX];
+	struct refused refused[REFUSED_MAX];
 	unsigned refused_at;
+	struct owner owners[OWNERS_CNT]; /* those with a timeout */
+	unsigned owners_at;
 	uint64_t refused_cnt; /* also read without the lock, which is held for up to PATIENCE_MS */
 } apart = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -204,7 +232,7 @@ static void become_apart(int sock, char *shared)
 static void reap(void)
 {
 	for (unsigned i = 0; i < apart.stuck_cnt; i++)
-		if (waitpid(apart.stuck[i], NULL, WNOHANG) == apart.stuck[i])
+		if (waitpid(apart.stuck[i].pid, NULL, WNOHANG) == apart.stuck[i].pid)
 			apart.stuck[i--] = apart.stuck[--apart.stuck_cnt];
 }
 
@@ -250,12 +278,27 @@ int apart__start(void)
 	return res;
 }
 
-static void leave_behind(void)
+static void count_refused(void)
+{
+	__atomic_fetch_add(&apart.refused_cnt, 1, __ATOMIC_RELAXED);
+}
+
+/* For a request: one that finds no helper is not answered. */
+static int be_ready(void)
+{
+	int res = apart.pid ? 0 : start();
+
+	if (res == -EBUSY)
+		count_refused();
+	return res;
+}
+
+static void leave_behind(uid_t owner)
 {
 	kill(apart.pid, SIGKILL);
 	close(apart.sock);
 	munmap(apart.shared, SHARED_SZ);
-	apart.stuck[apart.stuck_cnt++] = apart.pid;
+	apart.stuck[apart.stuck_cnt++] = (struct stuck){ apart.pid, owner };
 	apart.pid = 0;
 }
 
@@ -268,7 +311,7 @@ void apart__stop(void)
 	if (apart.pid) {
 		pid_t pid = apart.pid;
 
-		leave_behind();
+		leave_behind(UNKNOWN);
 		end.fd = syscall(SYS_pidfd_open, pid, 0);
 		if (end.fd >= 0) {
 			poll(&end, 1, END_MS);
@@ -279,28 +322,113 @@ void apart__stop(void)
 	pthread_mutex_unlock(&apart.lock);
 }
 
-static bool is_refused(struct key key)
+/* --- what is refused: what timed out, and the users of processes that did so repeatedly */
+
+/* The process's start, which tells it from a later one with its pid; 0: not known. */
+static uint64_t start_of(uint32_t pid)
 {
-	for (unsigned i = 0; i < REFUSED_MAX && i < apart.refused_at; i++)
-		if (apart.refused[i].op == key.op && apart.refused[i].what == key.what)
-			return true;
-	return false;
+	struct strbuf text = STRBUF_INIT;
+	unsigned long long ret = 0;
+	const char *comm_end;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
+	file__read(path, STAT_MAX, &text);
+	comm_end = strrchr(strbuf__str(&text), ')');
+	if (comm_end) /* the 22nd field; comm is the second */
+		sscanf(comm_end + 1,
+		       " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+		       "%*s %llu",
+		       &ret);
+	strbuf__free(&text);
+	return ret;
 }
 
-static void refuse(struct key key)
+/* The real user: of a setuid program the one who runs it. UNKNOWN also of an ended process. */
+static uid_t owner_of(uint32_t pid)
 {
-	apart.refused[apart.refused_at++ % REFUSED_MAX] = key;
+	struct strbuf text = STRBUF_INIT;
+	unsigned uid = UNKNOWN;
+	const char *line;
+	char path[32];
+
+	if (!pid)
+		return UNKNOWN;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", pid);
+	file__read(path, STAT_MAX, &text);
+	line = strstr(strbuf__str(&text), "\nUid:");
+	if (line)
+		sscanf(line, "\nUid: %u", &uid);
+	strbuf__free(&text);
+	return uid;
+}
+
+static struct owner *find_owner(uid_t uid)
+{
+	for (unsigned i = 0; i < OWNERS_CNT && i < apart.owners_at; i++)
+		if (apart.owners[i].uid == uid)
+			return &apart.owners[i];
+	return NULL;
+}
+
+static unsigned stuck_of(uid_t uid)
+{
+	unsigned ret = 0;
+
+	for (unsigned i = 0; i < apart.stuck_cnt; i++)
+		ret += apart.stuck[i].owner == uid;
+	return ret;
+}
+
+static bool is_owner_refused(uid_t uid)
+{
+	unsigned max = uid == UNKNOWN ? UNKNOWN_MAX : OWNER_MAX;
+	const struct owner *owner = find_owner(uid);
+
+	if (!owner || owner->timeout_cnt < max)
+		return false;
+	reap();
+	return stuck_of(uid) >= max || clock__mono_ns() - owner->last_ns < OWNER_NS;
+}
+
+/* Most runs have no timeout, and read nothing here. */
+static bool is_refused(const struct key *key)
+{
+	for (unsigned i = 0; i < REFUSED_MAX && i < apart.refused_at; i++) {
+		const struct refused *refused = &apart.refused[i];
+
+		if (refused->key.op == key->op && refused->key.pid == key->pid &&
+		    refused->key.what == key->what &&
+		    (!key->pid || refused->start == start_of(key->pid)))
+			return true;
+	}
+	return apart.owners_at && is_owner_refused(owner_of(key->pid));
+}
+
+static void refuse(const struct key *key, uid_t uid)
+{
+	struct owner *owner = find_owner(uid);
+
+	if (!owner) {
+		owner = &apart.owners[apart.owners_at++ % OWNERS_CNT];
+		*owner = (struct owner){ .uid = uid };
+	}
+	owner->timeout_cnt++;
+	owner->last_ns = clock__mono_ns();
+	apart.refused[apart.refused_at++ % REFUSED_MAX] =
+		(struct refused){ *key, key->pid ? start_of(key->pid) : 0 };
 }
 
 /* Sends the request and waits for the answer. Data is in apart.shared, a descriptor in *ret_fd. */
-static int64_t ask(const struct request *req, int fd, int *ret_fd)
+static int64_t ask(const struct key *key, const struct request *req, int fd, int *ret_fd)
 {
 	struct pollfd end = { .fd = apart.sock, .events = POLLIN };
 	int64_t res;
+	uid_t owner;
 	int n;
 
 	if (!send_with(apart.sock, req, sizeof(*req), fd)) {
-		leave_behind();
+		leave_behind(UNKNOWN);
 		return -EIO;
 	}
 	do {
@@ -314,32 +442,33 @@ static int64_t ask(const struct request *req, int fd, int *ret_fd)
 		}
 		return res < -ERRNO_MAX ? -EIO : res;
 	}
-	leave_behind();
-	return n ? -EIO : -ETIMEDOUT;
+	if (n) {
+		leave_behind(UNKNOWN);
+		return -EIO;
+	}
+	owner = owner_of(key->pid);
+	leave_behind(owner);
+	refuse(key, owner);
+	return -ETIMEDOUT;
 }
 
 /* The caller holds the lock. */
-static int64_t ask_for(struct key key, const struct request *req, int fd, int *ret_fd)
+static int64_t ask_for(const struct key *key, const struct request *req, int fd, int *ret_fd)
 {
-	int64_t res = is_refused(key) ? -ETIMEDOUT : 0;
+	int64_t res = is_refused(key) ? -ETIMEDOUT : ask(key, req, fd, ret_fd);
 
-	if (!res) {
-		res = ask(req, fd, ret_fd);
-		if (res == -ETIMEDOUT)
-			refuse(key);
-	}
 	if (res == -ETIMEDOUT)
-		__atomic_fetch_add(&apart.refused_cnt, 1, __ATOMIC_RELAXED);
+		count_refused();
 	return res;
 }
 
-static ssize_t read_piece(struct key key, const struct request *req, int fd, void *buf)
+static ssize_t read_piece(const struct key *key, const struct request *req, int fd, void *buf)
 {
 	int64_t res;
 	int none;
 
 	pthread_mutex_lock(&apart.lock);
-	res = apart.pid ? 0 : start();
+	res = be_ready();
 	res = res ?: ask_for(key, req, fd, &none);
 	if (res > (int64_t)req->len)
 		res = -EIO;
@@ -357,7 +486,7 @@ ssize_t apart__memory(uint32_t pid, uint64_t addr, void *buf, size_t len)
 
 	if (broker_client__is_on())
 		return broker_client__read(BROKER_MEMORY, pid, -1, addr, buf, len);
-	return read_piece((struct key){ OP_MEMORY, pid }, &req, -1, buf);
+	return read_piece(&(struct key){ OP_MEMORY, pid, 0 }, &req, -1, buf);
 }
 
 ssize_t apart__pread(int handle, void *buf, size_t len, uint64_t off)
@@ -371,7 +500,7 @@ ssize_t apart__pread(int handle, void *buf, size_t len, uint64_t off)
 	if (broker_client__is_on())
 		return broker_client__read(BROKER_FILE, 0, handle, off, buf, len);
 	res = apart__stat(handle, &st);
-	return res ?: read_piece((struct key){ OP_FILE, st.st_dev }, &req, handle, buf);
+	return res ?: read_piece(&(struct key){ OP_FILE, 0, st.st_dev }, &req, handle, buf);
 }
 
 /*
@@ -390,12 +519,13 @@ int apart__open(const char *root, const char *path, uint64_t resolve)
 		return -ENAMETOOLONG;
 	for (const char *at = *root ? root : path; *at; at++)
 		key.what = key.what * 31 + (unsigned char)*at;
+	sscanf(*root ? root : path, "/proc/%" SCNu32 "/", &key.pid);
 	pthread_mutex_lock(&apart.lock);
-	res = apart.pid ? 0 : start();
+	res = be_ready();
 	if (!res) {
 		strcpy(apart.shared, path);
 		strcpy(apart.shared + req.len + 1, root);
-		res = ask_for(key, &req, -1, &fd);
+		res = ask_for(&key, &req, -1, &fd);
 	}
 	pthread_mutex_unlock(&apart.lock);
 	if (res >= 0 && fd < 0)

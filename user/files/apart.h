@@ -6,8 +6,9 @@
  * A thread would not do: a request that a FUSE daemon has taken and does not answer cannot be
  * killed, and a process with such a thread does not end. The helper process holds nothing but its
  * socket. A helper that takes longer than PATIENCE_MS (apart.c) is abandoned, and the object that
- * it read (a process's memory, a file system) is not read again. Any thread may call; requests are
- * served one at a time.
+ * it read (a process's memory, a file system) is not read again. After two such reads of a user's
+ * processes, nothing of that user is read for a minute, and as long as both helpers are stuck. Any
+ * thread may call; requests are served one at a time.
  */
 #ifndef JANK_FILES_APART_H
 #define JANK_FILES_APART_H
@@ -57,7 +58,7 @@ int apart__stat(int fd, struct stat *ret);
 /* Like apart__stat, of the target of a /proc link (exe, fd/N). */
 int apart__stat_link(const char *path, struct stat *ret);
 
-/* How many reads timed out, or were refused because of an earlier timeout. */
+/* How many reads timed out, or were refused because of earlier timeouts. */
 uint64_t apart__refused_cnt(void);
 
 #endif
