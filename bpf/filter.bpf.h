@@ -29,8 +29,7 @@ static __always_inline bool filter__uid(void)
 static __always_inline bool filter__cgroup(void)
 {
 	for (__u32 i = 0; i < JANK_FILTER_MAX; i++)
-		if (i < jank_conf.cgroup_cnt &&
-		    bpf_current_task_under_cgroup(&jank_cgroups, i) == 1)
+		if (i < jank_cgroup_cnt && bpf_current_task_under_cgroup(&jank_cgroups, i) == 1)
 			return true;
 	return false;
 }
@@ -68,7 +67,7 @@ static __noinline bool filter__admits(struct task_struct *task)
 		return false;
 	if (jank_conf.uid_cnt && !filter__uid())
 		return false;
-	if (jank_conf.cgroup_cnt && !filter__cgroup())
+	if (jank_conf.in_cgroups && !filter__cgroup())
 		return false;
 	return !jank_conf.glob_cnt || filter__name(task);
 }

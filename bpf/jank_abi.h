@@ -184,7 +184,7 @@ struct jank_conf {
 	__u32 uid_cnt;	   /* used entries of uids; 0: any user */
 	/* used entries of jank_globs, matched with the process name; 0: any name */
 	__u32 glob_cnt;
-	__u32 cgroup_cnt;   /* used entries of jank_cgroups; 0: any cgroup */
+	__u32 in_cgroups;   /* only those in cgroups of jank_cgroups, of which there may be none */
 	__u32 compat_apart; /* sys_enter and sys_exit serve 32-bit programs only */
 	/* select, whose timeout is in microseconds; -1: not on this architecture */
 	__s32 select_nr;

@@ -270,6 +270,8 @@ extern __u64 jank_threshold_ns;
 
 /* JANK_REDUCE_*. Written by user space. */
 extern __u32 jank_reduced;
+/* Used entries of jank_cgroups; a cgroup of the selection may be removed, and made again. */
+extern __u32 jank_cgroup_cnt;
 
 /* Changes when the first of these threads begins to wait: before that, nothing is logged. */
 extern __u32 jank_slice_epoch;

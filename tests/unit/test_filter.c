@@ -124,6 +124,38 @@ static void test_mounts(void)
 	strbuf__free(&point);
 }
 
+/* The cgroup is removed, and made again. */
+static void test_again(const char *dir, const char *name)
+{
+	struct filter filter = { .waits = true }, copy;
+	struct strbuf missing = STRBUF_INIT;
+	struct err err = {};
+
+	is_int(filter__add_cgroup(&filter, name, &err), 0, "a cgroup that exists");
+	is_int(filter__add_cgroup(&filter, "no-such.service", &err), 0,
+	       "an agent's need not exist");
+	is_uint(filter.cgroup_cnt, 1, "it has no descriptor");
+	copy = filter;
+	is_int(filter__own_cgroups(&copy), 0, "a copy with descriptors of its own");
+	filter__close(&filter);
+	ok(!filter__refresh(&copy), "nothing has changed");
+	rmdir(dir);
+	ok(filter__refresh(&copy), "the cgroup is removed");
+	is_uint(copy.cgroup_cnt, 0, "it is none now");
+	filter__add_missing(&copy, &missing);
+	has_str(strbuf__str(&missing), "jank-test-filter.service, no-such.service", "both miss");
+	ok(!filter__refresh(&copy), "nothing more has changed");
+	mkdir(dir, 0755);
+	ok(filter__refresh(&copy), "it is made again");
+	ok(copy.cgroup_cnt == 1 && copy.names[0].cnt == 1, "and found");
+	rmdir(dir);
+	mkdir(dir, 0755);
+	ok(filter__refresh(&copy) && copy.names[0].changed && copy.cgroup_cnt == 1,
+	   "so is one that was made again meanwhile");
+	filter__close(&copy);
+	strbuf__free(&missing);
+}
+
 /* Our own directory in the real hierarchy, found by each of its names. */
 static void test_cgroups(void)
 {
@@ -143,7 +175,7 @@ static void test_cgroups(void)
 	snprintf(parent, sizeof(parent), "%s/jank-test-%d", mount, getpid());
 	snprintf(dir, sizeof(dir), "%s/%s", parent, name);
 	if (!*mount || mkdir(parent, 0755) || mkdir(dir, 0755)) {
-		skip(7, "no writable cgroup v2");
+		skip(18, "no writable cgroup v2");
 		return;
 	}
 	is_int(filter__add_cgroup(&filter, dir, &err), 0, "by its path");
@@ -155,6 +187,7 @@ static void test_cgroups(void)
 	ok(cgroup__holds(open(mount, O_RDONLY | O_CLOEXEC), getpid()),
 	   "everything is below the root");
 	filter__close(&filter);
+	test_again(dir, name);
 	rmdir(dir);
 	rmdir(parent);
 }

@@ -23,6 +23,18 @@
 #include "options/options.h"
 #include "session/session.h"
 
+/* Without an error: the agent waits for it. */
+static void report_missing(const struct filter *filter)
+{
+	struct strbuf names = STRBUF_INIT;
+
+	filter__add_missing(filter, &names);
+	if (names.len)
+		log__warn("there is no such cgroup now: %s; the agent waits for it",
+			  strbuf__str(&names));
+	strbuf__free(&names);
+}
+
 static int run(const struct options *opts, struct err *err)
 {
 	switch (opts->command) {
@@ -36,6 +48,7 @@ static int run(const struct options *opts, struct err *err)
 			return session__run(opts, err);
 		if (opts->metrics_listen && metrics_access__check(opts, err))
 			return err->exit;
+		report_missing(&opts->filter);
 		config__print(opts);
 		return JANK_EXIT_OK;
 	case CMD_REPLAY:

@@ -3,6 +3,7 @@
 #include "options/filter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +144,7 @@ static bool admits_cgroup(const struct filter *filter, pid_t pid)
 	for (uint32_t i = 0; i < filter->cgroup_cnt; i++)
 		if (cgroup__holds(filter->cgroup_fds[i], pid))
 			return true;
-	return !filter->cgroup_cnt;
+	return !filter->name_cnt;
 }
 
 /* jankbpf-apart or jankbpf-deliver; a COMMAND is our child, too. */
@@ -186,9 +187,11 @@ int filter__add_cgroup(struct filter *filter, const char *path, struct err *err)
 {
 	int fds[FILTER_MAX], room = FILTER_MAX - filter->cgroup_cnt, cnt;
 
-	if (!room)
+	if (!room || filter->name_cnt == FILTER_MAX)
 		return too_many(err, "--cgroup");
 	cnt = cgroup__open(path, fds, room);
+	if (cnt == -ENOENT && filter->waits)
+		cnt = 0;
 	if (cnt == -E2BIG)
 		return too_many(err, "--cgroup");
 	if (cnt == -ENOTSUP)
@@ -205,5 +208,96 @@ int filter__add_cgroup(struct filter *filter, const char *path, struct err *err)
 				      : strerror(-cnt));
 	for (int i = 0; i < cnt; i++)
 		filter->cgroup_fds[filter->cgroup_cnt++] = fds[i];
+	filter->names[filter->name_cnt++] = (struct filter_name){ .name = path, .cnt = cnt };
 	return 0;
+}
+
+int filter__own_cgroups(struct filter *filter)
+{
+	uint32_t cnt = filter->cgroup_cnt;
+
+	for (filter->cgroup_cnt = 0; filter->cgroup_cnt < cnt; filter->cgroup_cnt++) {
+		int *at = &filter->cgroup_fds[filter->cgroup_cnt];
+		int fd = fcntl(*at, F_DUPFD_CLOEXEC, 0), res = -errno;
+
+		if (fd < 0) {
+			filter__close(filter);
+			return res;
+		}
+		*at = fd;
+	}
+	return 0;
+}
+
+void filter__add_missing(const struct filter *filter, struct strbuf *ret)
+{
+	const char *separator = "";
+
+	for (uint32_t i = 0; i < filter->name_cnt; i++) {
+		if (filter->names[i].cnt)
+			continue;
+		strbuf__adds(ret, separator);
+		text__add_clean(ret, filter->names[i].name);
+		separator = ", ";
+	}
+}
+
+/* Marks the names with a removed cgroup. */
+static bool mark_removed(struct filter *filter)
+{
+	const int *fd = filter->cgroup_fds;
+	bool some = false;
+
+	for (uint32_t i = 0; i < filter->name_cnt; i++) {
+		struct filter_name *name = &filter->names[i];
+
+		name->changed = false;
+		for (uint32_t j = 0; j < name->cnt; j++)
+			name->changed |= cgroup__is_removed(*fd++);
+		some |= name->changed;
+	}
+	return some;
+}
+
+static bool lacks_some(const struct filter *filter)
+{
+	for (uint32_t i = 0; i < filter->name_cnt; i++)
+		if (!filter->names[i].cnt)
+			return true;
+	return false;
+}
+
+/* What cannot be opened is missing for now. */
+static uint32_t open_names(struct filter *filter, int *fds)
+{
+	uint32_t cnt = 0;
+
+	for (uint32_t i = 0; i < filter->name_cnt; i++) {
+		struct filter_name *name = &filter->names[i];
+		int room = FILTER_MAX - cnt;
+		int found = room ? cgroup__open(name->name, fds + cnt, room) : 0;
+		uint32_t now = found > 0 ? found : 0;
+
+		name->changed |= now != name->cnt;
+		name->cnt = now;
+		cnt += now;
+	}
+	return cnt;
+}
+
+bool filter__refresh(struct filter *filter)
+{
+	int fds[FILTER_MAX];
+	bool changed = false;
+	uint32_t cnt;
+
+	if (!mark_removed(filter) && !lacks_some(filter))
+		return false;
+	cnt = open_names(filter, fds);
+	for (uint32_t i = 0; i < filter->name_cnt; i++)
+		changed |= filter->names[i].changed;
+	filter__close(filter);
+	memcpy(filter->cgroup_fds, fds, cnt * sizeof(*fds));
+	filter->cgroup_cnt = cnt;
+	return changed;
 }

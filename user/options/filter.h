@@ -8,6 +8,7 @@
 #define JANK_OPTIONS_FILTER_H
 
 #include "base/err.h"
+#include "base/strbuf.h"
 #include "bpf/jank_abi.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,10 +25,16 @@ struct filter {
 	bool main_thread; /* only tid == tgid */
 	uint32_t loops;	  /* 1 << JANK_LOOP_*: only these kinds of wait; 0: all */
 	/* These apply only with `all`. */
-	uint32_t uid_cnt, glob_cnt, cgroup_cnt;
+	uint32_t uid_cnt, glob_cnt, cgroup_cnt, name_cnt;
 	uint32_t uids[FILTER_MAX];	    /* real uids, as in the initial user namespace */
 	struct jank_glob globs[FILTER_MAX]; /* of the process name (main thread's comm) */
 	int cgroup_fds[FILTER_MAX];	    /* cgroup v2 directories, owned: tasks in or below */
+	struct filter_name {
+		const char *name; /* of a cgroup as it was given; borrowed */
+		uint32_t cnt;	  /* cgroups that it has now, in the order of cgroup_fds */
+		bool changed;	  /* by the last filter__refresh */
+	} names[FILTER_MAX];
+	bool waits; /* a cgroup need not exist: see filter__refresh */
 };
 
 void filter__close(struct filter *filter); /* closes the descriptors */
@@ -41,6 +48,17 @@ void filter__close(struct filter *filter); /* closes the descriptors */
 int filter__add_uid(struct filter *filter, const char *uid, struct err *err);
 int filter__add_comm(struct filter *filter, const char *glob, struct err *err);
 int filter__add_cgroup(struct filter *filter, const char *path, struct err *err);
+
+/* Gives the filter descriptors of its own, after a copy of the struct. 0 or -errno: it has none. */
+int filter__own_cgroups(struct filter *filter);
+
+/*
+ * Looks up the cgroups again if one was removed or does not exist. True: cgroup_fds have changed.
+ */
+bool filter__refresh(struct filter *filter);
+
+/* Adds the names without a cgroup, with ", " between them. */
+void filter__add_missing(const struct filter *filter, struct strbuf *ret);
 
 /*
  * True if the probes would trace that process, by its uid, name and cgroup. The second function

@@ -354,18 +354,29 @@ static bool names_config(const struct parse *p)
 	return false;
 }
 
-/* All errors but the last line are printed here: there may be many. */
+static void ignore_config_error(void *ctx, const char *message)
+{
+	(void)ctx;
+	(void)message;
+}
+
+/*
+ * All errors but the last line are printed here: there may be many. A question to the agent that
+ * runs needs only `control`, as far as it could be read; its answer has the form of the command
+ * line.
+ */
 static int take_config(struct parse *p)
 {
-	bool given[OPTION_ROWS_MAX];
+	bool given[OPTION_ROWS_MAX], asks = options__asks(p->opts);
+	enum format format = p->opts->format;
 	struct config_errors errors = {};
-	struct options scratch = {};
+	struct options scratch = { .command = p->opts->command };
 	const struct config_opts opts = {
 		.path = p->opts->config,
 		.may_lack = !names_config(p),
 		.given = given,
 		.scratch = &scratch,
-		.error = on_config_error,
+		.error = asks ? ignore_config_error : on_config_error,
 		.ctx = &errors,
 	};
 	int code;
@@ -374,7 +385,9 @@ static int take_config(struct parse *p)
 	code = config__read(&opts, p->opts, p->given);
 	options__free(&scratch);
 	p->no_config = code == -ENOENT;
-	if (!code || p->no_config)
+	if (asks)
+		p->opts->format = format;
+	if (!code || p->no_config || asks)
 		return 0;
 	p->code = err__set_exit(p->err, JANK_EXIT_USAGE, EINVAL,
 				"the configuration has %u error%s: correct %s, and check it by "

@@ -63,10 +63,10 @@ static int check_rows(struct parse *p)
 static int check_targets(struct parse *p)
 {
 	const struct filter *filter = &p->opts->filter;
-	const char *narrows = filter->glob_cnt	   ? "-c"
-			      : filter->uid_cnt	   ? "-u"
-			      : filter->cgroup_cnt ? "-g"
-						   : NULL;
+	const char *narrows = filter->glob_cnt	 ? "-c"
+			      : filter->uid_cnt	 ? "-u"
+			      : filter->name_cnt ? "-g"
+						 : NULL;
 
 	if (p->opts->pid_cnt && p->opts->argv)
 		return parse__refuse(
@@ -250,12 +250,12 @@ int parse__check(struct parse *p)
 		return code;
 	p->opts->threshold_given = is_given(p, &p->opts->threshold_ns);
 	p->opts->fps_given = is_given(p, &p->opts->fps);
+	if (options__asks(p->opts))
+		return check_question(p);
 	if (p->opts->redact_key && !p->opts->redact)
 		return parse__refuse(
 			p, "--redact-key is the key of --redact: say what to hash, such as "
 			   "--redact paths,peers,messages");
-	if (options__asks(p->opts))
-		return check_question(p);
 	code = parse__check_backends(p);
 	if (code)
 		return code;

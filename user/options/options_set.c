@@ -329,6 +329,7 @@ int option__set_uid(struct options *opts, const struct option_row *row, const ch
 int option__set_cgroup(struct options *opts, const struct option_row *row, const char *arg,
 		       struct err *err)
 {
+	opts->filter.waits = opts->command == CMD_AGENT;
 	return filter__add_cgroup(&opts->filter, arg, err);
 }
 

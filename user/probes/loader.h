@@ -68,6 +68,9 @@ void loader__set_threshold(struct loader *loader, uint64_t ns);
 void loader__set_limit(struct loader *loader, uint32_t pid, uint64_t ns);
 void loader__drop_limit(struct loader *loader, uint32_t pid);
 
+/* Replaces the cgroups of -a by those of the filter now. 0 or -errno: some are not traced. */
+int loader__set_cgroups(struct loader *loader, const struct filter *filter);
+
 /* What the probes leave out from now on: JANK_REDUCE_*. */
 void loader__reduce(struct loader *loader, uint32_t what);
 /* Ends the sampling, or begins it again. 0 or -errno with a message; without a sampler 0. */

@@ -129,7 +129,7 @@ static int run_calibration(const char *btf_path, struct calibration *ret, struct
 
 /* Maps to fill after load. A descriptor may be -1: the map does not exist. */
 struct conf_maps {
-	int globs_fd, cgroups_fd, marks_fd;
+	int globs_fd, marks_fd;
 };
 
 /* --- options and answers, in the form that the probes use */
@@ -145,7 +145,7 @@ static void fill_filter(struct jank_conf *conf, const struct filter *filter)
 	conf->loop_mask = filter->loops;
 	conf->uid_cnt = filter->uid_cnt;
 	conf->glob_cnt = filter->glob_cnt;
-	conf->cgroup_cnt = filter->cgroup_cnt;
+	conf->in_cgroups = filter->name_cnt > 0;
 	memcpy(conf->uids, filter->uids, sizeof(conf->uids));
 }
 
@@ -252,8 +252,6 @@ static int conf__fill_maps(const struct conf_maps *maps, const struct loader_opt
 
 	for (__u32 i = 0; filter && i < filter->glob_cnt && !res; i++)
 		res = put(maps->globs_fd, i, &filter->globs[i], "a process's name", err);
-	for (__u32 i = 0; filter && i < filter->cgroup_cnt && !res; i++)
-		res = put(maps->cgroups_fd, i, &filter->cgroup_fds[i], "a cgroup", err);
 	for (__u32 i = 0; i < mark_cnt && !res; i++)
 		res = put(maps->marks_fd, i, &catalogue__mark(opts->catalogue, i)->spec, "a mark",
 			  err);
@@ -395,15 +393,20 @@ static int load(struct loader *loader, struct err *err)
 	return 0;
 }
 
-static int fill_maps(const struct loader *loader, struct err *err)
+static int fill_maps(struct loader *loader, struct err *err)
 {
 	const struct conf_maps maps = {
 		.globs_fd = bpf_map__fd(loader->skel->maps.jank_globs),
-		.cgroups_fd = bpf_map__fd(loader->skel->maps.jank_cgroups),
 		.marks_fd = bpf_map__fd(loader->skel->maps.jank_marks),
 	};
 
-	return conf__fill_maps(&maps, &loader->opts, err);
+	int res = conf__fill_maps(&maps, &loader->opts, err);
+
+	if (res || !loader->opts.filter)
+		return res;
+	res = loader__set_cgroups(loader, loader->opts.filter);
+	return res ? err__set(err, -res, "cannot pass a cgroup to the probes: %s", strerror(-res))
+		   : 0;
 }
 
 int loader__new(const struct loader_opts *opts, struct loader **ret, struct err *err)

@@ -66,6 +66,9 @@ uid_t cgroup__names_uid(const char *mount, const char *path, const struct cgroup
  */
 int cgroup__open(const char *path, int *ret, int max);
 
+/* True if the cgroup (an open directory) was removed; one of the same path may be there again. */
+bool cgroup__is_removed(int fd);
+
 /* True if the process runs in that cgroup (an open directory) or below it. */
 bool cgroup__holds(int fd, pid_t pid);
 

@@ -214,6 +214,17 @@ static char *v2_path(struct strbuf *text, pid_t pid)
 	return line;
 }
 
+/* A removed cgroup has no files; the directory's link count stays (kernfs). */
+bool cgroup__is_removed(int fd)
+{
+	int procs = openat(fd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+
+	if (procs < 0)
+		return errno == ENOENT || errno == ENODEV;
+	close(procs);
+	return false;
+}
+
 bool cgroup__holds(int fd, pid_t pid)
 {
 	struct strbuf text = STRBUF_INIT;

@@ -249,6 +249,16 @@ void mains__renew(struct mains *mains, uint32_t pid)
 	postpone(mains, pid);
 }
 
+void mains__recheck(struct mains *mains)
+{
+	struct main_thread *thread, *next;
+
+	HASH_ITER (hh, mains->threads, thread, next)
+		if (thread->standing == OTHER)
+			drop(mains, thread);
+	mains->pending = true;
+}
+
 bool mains__is_beyond(const struct mains *mains, uint32_t pid)
 {
 	const struct main_thread *thread = find(mains, pid);

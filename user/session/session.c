@@ -72,7 +72,8 @@ static int open_selection(struct selection *sel, const struct options *opts, str
 		return res;
 	sel->filter = opts->filter;
 	sel->filter.loops = loop_choice__waits(&sel->choice);
-	return 0;
+	res = filter__own_cgroups(&sel->filter);
+	return res ? err__set(err, -res, "cannot keep the cgroups open: %s", strerror(-res)) : 0;
 }
 
 /* --- opening */
@@ -328,6 +329,11 @@ static void init_watches(struct session *s)
 		.filter = &s->selection.filter,
 		.processes = &s->processes,
 	};
+	s->cgroup_watch = (struct cgroup_watch){
+		.filter = &s->selection.filter,
+		.loader = s->loader,
+		.mains = s->discovery.mains,
+	};
 	s->unwatched_look = (struct unwatched_look){
 		.opts = s->opts,
 		.filter = &s->selection.filter,
@@ -385,6 +391,7 @@ static int attach(struct session *s, struct err *err)
 	if (!res)
 		session__open_mains(s);
 	init_watches(s);
+	cgroup_watch__begin(&s->cgroup_watch);
 	if (!res)
 		res = session__add_events(s, err);
 	if (!res)
@@ -499,6 +506,7 @@ static void close_session(struct session *s, int *status, struct err *err)
 	downloader__free(s->downloader);
 	name_client__free(s->sites);
 	catalogue__close(s->selection.catalogue);
+	filter__close(&s->selection.filter);
 	queue__free(s->queue);
 	loops__free(s->intake.loops);
 	wait_copies__free(&s->intake.wait_copies);

@@ -193,6 +193,9 @@ int mains__look(struct mains *mains, bool first, uint64_t max_ns);
 /* The process replaced its program: treat it as new. */
 void mains__renew(struct mains *mains, uint32_t pid);
 
+/* The filter has changed: check all refused processes again. */
+void mains__recheck(struct mains *mains);
+
 /* True if the process is left out because of MAINS_MAX. */
 bool mains__is_beyond(const struct mains *mains, uint32_t pid);
 
@@ -273,6 +276,19 @@ struct compat_watch {
 
 void compat_watch__on_exec(struct compat_watch *watch, uint32_t pid); /* it runs one now */
 void compat_watch__look(struct compat_watch *watch); /* at the start and periodically */
+
+/* --- cgroup_watch.c: cgroups of the selection that are removed and made again */
+
+struct cgroup_watch {
+	struct filter *filter; /* borrowed, as are the next two */
+	struct loader *loader;
+	struct mains *mains;	   /* may be NULL */
+	uint64_t look_ns, cost_ns; /* time of the last look; CPU time that it cost us */
+	bool told[FILTER_MAX];	   /* by name: the log says that it is missing */
+};
+
+void cgroup_watch__begin(struct cgroup_watch *watch); /* reports what is missing */
+void cgroup_watch__look(struct cgroup_watch *watch);  /* periodic */
 
 /* --- intake.c: mappings of the traced processes, in order with the stack copies */
 
@@ -506,7 +522,7 @@ void session__report_loops(void *session, struct loop_owner *loop_owner);
 struct selection {
 	struct catalogue *catalogue;
 	struct loop_choice choice;
-	struct filter filter; /* opts owns its descriptors */
+	struct filter filter; /* owns its descriptors */
 };
 
 struct run_end {
@@ -542,6 +558,7 @@ struct session {
 	struct site_search site_search;
 	struct discovery discovery;
 	struct compat_watch compat_watch;
+	struct cgroup_watch cgroup_watch;
 	struct unwatched_look unwatched_look;
 	struct cost_meter cost_meter;
 	struct report report;

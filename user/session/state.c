@@ -102,6 +102,26 @@ static void add_budget(const struct session *s, struct strbuf *ret)
 		     gov->blind ? "anything: blind" : word ?: "");
 }
 
+static void add_missing(const struct filter *filter, struct strbuf *ret)
+{
+	struct strbuf names = STRBUF_INIT;
+
+	filter__add_missing(filter, &names);
+	if (names.len)
+		strbuf__addf(ret, "no such cgroup now: %s\n", strbuf__str(&names));
+	strbuf__free(&names);
+}
+
+static void add_missing_json(const struct filter *filter, struct jsonw *w)
+{
+	jsonw__key(w, "missing_cgroups");
+	jsonw__array(w);
+	for (uint32_t i = 0; i < filter->name_cnt; i++)
+		if (!filter->names[i].cnt)
+			jsonw__str(w, filter->names[i].name);
+	jsonw__array_end(w);
+}
+
 static uint64_t started_ns(const struct session *s)
 {
 	return s->report.start_ns + (uint64_t)clock__real_offset_ns();
@@ -119,6 +139,7 @@ void session__add_state(struct session *s, struct strbuf *ret)
 	strbuf__addf(ret, "watched %zu loops of %u processes; not watched %zu\n",
 		     s->report.loop_cnt, HASH_COUNT(s->processes.entries),
 		     s->unwatched_look.found_cnt);
+	add_missing(&s->selection.filter, ret);
 	add_losses(&now.losses, ret);
 	strbuf__addf(ret, "own cost %.2f %% of a CPU, %llu MiB of memory\n", own_cpu_pct(s, &now),
 		     (unsigned long long)now.rss_kb >> 10);
@@ -182,6 +203,7 @@ void session__add_state_json(struct session *s, struct strbuf *ret)
 	add_number(&w, "loops", s->report.loop_cnt);
 	add_number(&w, "processes", HASH_COUNT(s->processes.entries));
 	add_number(&w, "not_watched", s->unwatched_look.found_cnt);
+	add_missing_json(&s->selection.filter, &w);
 	add_lost_json(&w, &now.losses);
 	add_number(&w, "user_cpu_ns", now.cpu_ns - s->report.start_cpu_ns);
 	add_number(&w, "rss_kb", now.rss_kb);

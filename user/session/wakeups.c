@@ -157,6 +157,7 @@ static void on_look(void *ctx, uint64_t arg)
 	mapping_events__until(&s->mappings, clock__mono_ns());
 	session__scan_due(s);
 	compat_watch__look(&s->compat_watch);
+	cgroup_watch__look(&s->cgroup_watch);
 	session__sweep(s);
 	session__report_unread();
 	check_history(s);
