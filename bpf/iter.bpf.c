@@ -11,6 +11,8 @@
 #include "bpf/thread.bpf.h"
 #include "bpf/wait_object.bpf.h"
 
+enum { ITER_ON, ITER_OFF, ITER_LAST };
+
 /*
  * Copies the account of a thread on another CPU, which may change meanwhile. A consistent copy sums
  * to the time since the dispatch began; otherwise the next read retries.
@@ -155,6 +157,13 @@ static __always_inline void iter__confirm(struct jank_thread *t, struct task_str
 	t->trial = 0;
 }
 
+/* Is the thread no longer watched, because of the budget, or with its whole process? */
+static __noinline int iter__is_switched_off(const struct jank_thread *t, struct task_struct *task)
+{
+	return jank_reduced & JANK_REDUCE_ALL || filter__is_left(task) ||
+	       (t->loop == JANK_LOOP_PARK && jank_reduced & JANK_REDUCE_POOLS);
+}
+
 /*
  * Is the thread's loop unwanted? By the place where it waits in epoll, or for a main thread whose
  * trial began before its program was known.
@@ -164,9 +173,6 @@ static __noinline int iter__is_unwanted(const struct jank_thread *t, struct task
 	__u32 tgid = pids__tgid(task);
 	const struct jank_parks *parks;
 
-	if (jank_reduced & JANK_REDUCE_ALL || filter__is_left(task) ||
-	    (t->loop == JANK_LOOP_PARK && jank_reduced & JANK_REDUCE_POOLS))
-		return true;
 	if (t->loop == JANK_LOOP_EPOLL)
 		return t->code && off__is(task, t->code);
 	parks = bpf_map_lookup_elem(&jank_parkers, &tgid);
@@ -176,18 +182,23 @@ static __noinline int iter__is_unwanted(const struct jank_thread *t, struct task
 /*
  * Marks a thread with an unwanted loop; it may be running elsewhere. A sleeping thread may not
  * return for a long time, so the watch for its waker ends here. A thread that has released its
- * state is freed.
+ * state is freed. Returns ITER_LAST if its counts are to be sent first: user space knows them, and
+ * they must not vanish from the sums.
  */
-static __noinline int iter__is_off(struct jank_thread *t, struct task_struct *task)
+static __noinline int iter__off(struct jank_thread *t, struct task_struct *task)
 {
-	if (!t->off && !iter__is_unwanted(t, task))
-		return false;
+	int switched_off = iter__is_switched_off(t, task);
+
+	if (!t->off && !switched_off && !iter__is_unwanted(t, task))
+		return ITER_ON;
 	off__mark(t);
 	if (jank_conf.watch_ns)
 		waker_watch__end(pids__tid(task), 0);
+	if (switched_off && t->off != JANK_OFF_TOLD && !t->trial && t->dispatch_cnt)
+		return ITER_LAST;
 	if (t->phase == JANK_PHASE_NONE)
 		thread__drop(task, pids__tid(task));
-	return true;
+	return ITER_OFF;
 }
 
 /* The thread may end this dispatch meanwhile, and begin another. */
@@ -206,6 +217,13 @@ static __noinline int iter__fill_open(struct jank_rec_thread *rec, struct jank_t
 	return 0;
 }
 
+/* After the counts with JANK_THREAD_LAST were taken. The next read frees the state. */
+static __always_inline void iter__told(const struct jank_look *look, struct jank_thread *t)
+{
+	if (look->thread.hdr.flags & JANK_THREAD_LAST)
+		t->off = JANK_OFF_TOLD;
+}
+
 /* Sends the thread's hang and fills its counts into *look. Returns true when it has any counts. */
 static __always_inline bool iter__look(struct jank_look *look, struct jank_thread *t,
 				       struct task_struct *task)
@@ -213,8 +231,16 @@ static __always_inline bool iter__look(struct jank_look *look, struct jank_threa
 	u64 now = bpf_ktime_get_ns();
 	u64 start = *(volatile u64 *)&t->start_ns;
 
-	if ((jank_reduced || thread__park_gen()) && iter__is_off(t, task))
-		return false;
+	if (jank_reduced || thread__park_gen()) {
+		int off = iter__off(t, task);
+
+		if (off == ITER_LAST) {
+			thread__fill_counts(&look->thread, t, task, now);
+			look->thread.hdr.flags = JANK_THREAD_LAST;
+		}
+		if (off != ITER_ON)
+			return off == ITER_LAST;
+	}
 	if (t->trial)
 		iter__confirm(t, task, now);
 	if (jank_conf.hang_ns && start && now > start && now - start > iter__limit(t))
@@ -279,7 +305,10 @@ int jank_on_task(__u64 *args)
 			thread__may_park(t, kinds);
 		return 0;
 	}
-	return t && look && t->task && iter__look(look, t, (struct task_struct *)t->task);
+	if (!t || !look || !t->task || !iter__look(look, t, (struct task_struct *)t->task))
+		return 0;
+	iter__told(look, t);
+	return 1;
 }
 #else
 static __always_inline struct jank_thread *iter__on_process(struct task_struct *task)
@@ -344,8 +373,10 @@ int jank_on_task(struct bpf_iter__task *ctx)
 		return 0;
 	t = thread__park_gen() ? iter__on_process(task) : thread__get(task);
 	t = iter__meet_sleeper(t, task);
-	if (t && iter__look(look, t, task))
-		bpf_seq_write(ctx->meta->seq, &look->thread, sizeof(look->thread));
+	/* A write that does not fit is repeated by the next read. */
+	if (t && iter__look(look, t, task) &&
+	    !bpf_seq_write(ctx->meta->seq, &look->thread, sizeof(look->thread)))
+		iter__told(look, t);
 	return 0;
 }
 #endif

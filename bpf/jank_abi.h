@@ -729,7 +729,11 @@ _Static_assert(sizeof(struct jank_rec_facts) == 32 + 40 + 8 + JANK_COMM_SZ, "jan
 /*
  * Counters of a thread. Sent when the thread ends, when a counter of its histogram is full (the
  * counters then restart at 0), and for every live thread when the iterator is read.
+ *
+ * hdr.flags: JANK_THREAD_LAST in the iterator's record of a thread that is no longer watched. Its
+ * state is freed without another record, and starts at 0 when the thread is watched again.
  */
+#define JANK_THREAD_LAST 1
 struct jank_rec_thread {
 	struct jank_rec hdr;
 	__u64 dispatch_cnt;

@@ -61,6 +61,9 @@ struct jank_handled {
 	struct jank_rec_message rec;
 };
 
+#define JANK_OFF_MARKED 1
+#define JANK_OFF_TOLD	2 /* its counts were sent with JANK_THREAD_LAST */
+
 /*
  * State of a thread that waits in a loop. The thread itself writes it (waits, switches); while the
  * thread is off the CPU, its waker does. The two never run at the same time, except for
@@ -125,7 +128,7 @@ struct jank_thread {
 	/* service whose connections its loop accepts (client.bpf.h); 0: none */
 	__u64 service;
 	__u64 code;	   /* user instruction pointer where its loop waits in epoll */
-	__u64 off;	   /* that loop is not wanted: see off.bpf.h */
+	__u64 off;	   /* JANK_OFF_*: that loop is not wanted, see off.bpf.h */
 	__u64 ask_backoff; /* -a: how often the time between questions was doubled */
 
 	struct jank_handled handled;

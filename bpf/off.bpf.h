@@ -30,7 +30,8 @@ static __always_inline bool off__waits(struct task_struct *task)
  */
 static __always_inline void off__mark(struct jank_thread *t)
 {
-	t->off = 1;
+	if (!t->off)
+		t->off = JANK_OFF_MARKED;
 	t->fd = -1;
 	if (t->loop == JANK_LOOP_POLL)
 		t->loop = JANK_LOOP_EPOLL;

@@ -250,6 +250,8 @@ static __always_inline void sched__exec(struct task_struct *task, pid_t machine_
 		t->place.turn_cnt = 0;
 		t->trial = 0;
 		t->parks = 0;
+		if (t->off == JANK_OFF_TOLD)
+			thread__clear_counts(t);
 		t->off = 0;
 		t->code = 0;
 		if (!admitted || (THREAD_BY_ID && by_thread)) {

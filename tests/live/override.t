@@ -59,7 +59,8 @@ def test_thresholds(agent, redis, node):
     ok(slow[0]["dropped_frames"] == slow[0]["delay_ns"] * 30 // 10**9, "frames are counted by node's rate", slow[0]["dropped_frames"])
     ok(block["samples"], "there are stacks for redis' short stall", block["stack_quality"])
     rows_now = [row for i in agent.records("interval") for row in i["loops"] if row["process"].startswith("redis")]
-    ok({row.get("threshold_ns") for row in rows_now} == {30 * MS}, "intervals have redis' threshold", rows_now[-1:])
+    # a row without one is of the other redis, before it was switched off
+    ok({row.get("threshold_ns") for row in rows_now} - {None} == {30 * MS}, "intervals have redis' threshold", rows_now[-1:])
     times = [dict(b["time"]["blocked_ns"], r=b["time"]["running_ns"], w=b["time"]["runnable_ns"]) for b in (block, slow[0])]
     ok([sum(t.values()) for t in times] == [block["duration_ns"], slow[0]["duration_ns"]], "their accounts of time are exact")
 
@@ -95,6 +96,32 @@ def test_reload(agent, redis, off, node):
        "errors name the key, the section and a remedy", agent.tracer.stderr())
 
 
+def dispatches(agent):
+    return sum(row["dispatches"] for i in agent.records("interval") for row in i["loops"] if row["process"].startswith("redis"))
+
+
+def test_again(agent, off):
+    """A process that is watched again counts from its first dispatch, not only from its former count on."""
+    for _ in range(3000):
+        off.ping()
+    intervals = len(agent.records("interval"))
+    bad.wait_for(lambda: len(agent.records("interval")) > intervals + 3)
+    cnt = dispatches(agent)
+    agent.configure(config("250ms", "50ms", **{"override off": {"match-cgroup": "*/left", "watch": "no"}}))
+    agent.process.send_signal(signal.SIGHUP)
+    intervals = len(agent.records("interval"))
+    bad.wait_for(lambda: off.ping() and len(agent.records("interval")) > intervals + 5)
+    left = dispatches(agent)
+    for _ in range(50):
+        off.ping()
+    bad.wait_for(lambda: len(agent.records("interval")) > intervals + 10)
+    ok(cnt > 3000 and dispatches(agent) - left < 50, "then its dispatches do not count", (cnt, left, dispatches(agent)))
+    agent.configure(config("250ms", "50ms"))
+    agent.process.send_signal(signal.SIGHUP)
+    ok(bad.wait_for(lambda: off.ping() and dispatches(agent) - left > 100), "watched again: new dispatches are in the intervals",
+       (left, dispatches(agent)))
+
+
 def main():
     bad.need_tracing()
     if not shutil.which("node"):
@@ -112,7 +139,11 @@ def main():
     test_thresholds(agent, redis, node)
     test_unwatched(agent, off)
     test_reload(agent, redis, off, node)
+    test_again(agent, off)
     agent.tracer.stop()
+    told = sum(row["dispatches"] for i in agent.records("interval") for row in i["loops"])
+    summary = agent.records("summary")[-1]
+    ok(summary["dispatches"] == told, "the summary has as many dispatches as the intervals", (summary["dispatches"], told))
     complaints = bad.validate(os.path.join(agent.dir, "blocks.jsonl"))
     ok(not complaints, "all records are valid", complaints)
     bad.end(node.process)

@@ -177,6 +177,30 @@ static void test_take_new(void)
 	hists__free(now);
 }
 
+/* Counts that were lost with a record: new ones are seen again from the second take on. */
+static void test_take_lost(void)
+{
+	struct hists *told = hists__new(), *now = hists__new(), *less = hists__new();
+	struct loop_hist *list;
+
+	add(now, 11, JANK_LOOP_EPOLL, 10);
+	free(taken(told, now, 1));
+	add(less, 11, JANK_LOOP_EPOLL, 2);
+	free(taken(told, less, 0));
+	free(taken(told, now, 0));
+	ok(true, "counts that shrink in one take are not taken twice");
+	free(taken(told, less, 0));
+	add(less, 11, JANK_LOOP_EPOLL, 1);
+	free(taken(told, less, 0));
+	add(less, 11, JANK_LOOP_EPOLL, 4);
+	list = taken(told, less, 1);
+	ok(list && list[0].dispatch_cnt == 4, "after two smaller takes new dispatches count again");
+	free(list);
+	hists__free(told);
+	hists__free(now);
+	hists__free(less);
+}
+
 /* A process that had an entry of its own is in that of pid 0 when the table is full. */
 static void test_take_lumped(void)
 {
@@ -305,6 +329,7 @@ int main(void)
 	test_fold_alive();
 	test_join();
 	test_take_new();
+	test_take_lost();
 	test_take_lumped();
 	test_add();
 	test_starts();

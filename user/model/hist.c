@@ -21,7 +21,8 @@ struct entry {
 	char *process; /* set by hists__name; NULL: none was */
 	uint64_t dispatch_cnt, block_cnt;
 	struct durations_packed *durations, *starts;
-	bool gone; /* its process had ended at the last hists__fold */
+	bool gone;   /* its process had ended at the last hists__fold */
+	bool shrank; /* the counts were less than these at the last hists__take_new */
 	UT_hash_handle hh;
 };
 
@@ -289,6 +290,21 @@ static int fold_lumped(struct hists *told, const struct hists *now)
 }
 
 /*
+ * Between the end of a thread and its last record the counts shrink in one take. In two takes in a
+ * row they were lost with a record: from then on the lower counts are the told ones.
+ */
+static void follow_lost(struct entry *told, struct loop_hist *before, const struct loop_hist *all)
+{
+	bool shrank = all->durations.total < before->durations.total;
+
+	if (shrank && told->shrank) {
+		before->durations = all->durations;
+		before->starts = all->starts;
+	}
+	told->shrank = shrank && !told->shrank;
+}
+
+/*
  * With nothing new, ret->dispatch_cnt is 0. told: NULL if there was no memory for it. 0 or -ENOMEM.
  */
 static int take_new(struct entry *told, const struct entry *now, struct loop_hist *ret)
@@ -301,6 +317,7 @@ static int take_new(struct entry *told, const struct entry *now, struct loop_his
 	read_entry(told, &before);
 	read_entry(now, &all);
 	*ret = (struct loop_hist){ .pid = all.pid, .loop = all.loop };
+	follow_lost(told, &before, &all);
 	durations__take_new(&before.durations, &all.durations, &ret->durations);
 	durations__take_new(&before.starts, &all.starts, &ret->starts);
 	res = write_entry(told, &before);

@@ -26,6 +26,11 @@ static void add_live(void *ctx, const struct jank_rec_thread *rec)
 {
 	struct look *look = ctx;
 
+	if (rec->hdr.flags & JANK_THREAD_LAST) { /* the thread begins at 0 if it is watched again */
+		if (hists__add(loops__ended(look->s->intake.loops), rec))
+			losses__add(&look->s->losses, LOSS_NO_MEMORY, 1);
+		return;
+	}
 	if (hists__add(look->s->report.live, rec))
 		losses__add(&look->s->losses, LOSS_NO_MEMORY, 1);
 	if (intervals__saw(&look->s->intervals, rec, look->s->intake.judge.threshold_ns))
@@ -63,6 +68,9 @@ struct hist_totals session__totals(const struct session *s)
 	struct hist_totals paused =
 		s->pause.excluded ? hists__totals(s->pause.excluded) : (struct hist_totals){};
 
+	/* counts that were lost with a record may have been left out */
+	if (paused.dispatch_cnt > ended.dispatch_cnt + live.dispatch_cnt)
+		paused.dispatch_cnt = ended.dispatch_cnt + live.dispatch_cnt;
 	return (struct hist_totals){ ended.dispatch_cnt + live.dispatch_cnt - paused.dispatch_cnt,
 				     ended.block_cnt + live.block_cnt,
 				     ended.hang_cnt + live.hang_cnt };
