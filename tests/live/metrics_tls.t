@@ -11,6 +11,8 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
@@ -135,6 +137,30 @@ def check_hostile(agent, port, certificate, pid):
     ok(agent.process.poll() is None and not agent.said("it is started again"), "nothing has ended")
 
 
+def drip(sock):
+    """A request that never ends."""
+    try:
+        for byte in b"GET /metrics HTTP/1.1\r\nX-Slow: " + b"x" * 1000:
+            sock.sendall(bytes([byte]))
+            time.sleep(0.5)
+    except OSError:
+        pass
+
+
+def check_slow(port, certificate):
+    context, slow = ssl.create_default_context(cafile=certificate.path), []
+    for _ in range(8):  # as many as it takes
+        sock = context.wrap_socket(socket.create_connection(("localhost", port), timeout=20), server_hostname="localhost")
+        slow.append(sock)
+        threading.Thread(target=drip, args=(sock,), daemon=True).start()
+    begin = time.monotonic()
+    answered = bad.wait_for(lambda: status_or_none(port, certificate) == 200, 60)
+    took = time.monotonic() - begin
+    ok(answered and took < 15, f"8 connections that send two bytes a second keep a scrape out for {took:.1f} s")
+    for sock in slow:
+        sock.close()
+
+
 def status_or_none(port, certificate):
     try:
         return Scrape(port, certificate).status
@@ -203,6 +229,7 @@ def main():
     ok(bad.wait_for(lambda: agent.records("interval")), "an agent with TLS and a password runs", agent.tracer.stderr())
     check_clients(port, certificate)
     check_hostile(agent, port, certificate, server_pid(agent))
+    check_slow(port, certificate)
     check_restart(agent, port, certificate)
     check_reload(agent, config, Certificate("renewed"))
     check_secrets(agent, journal)
