@@ -233,6 +233,23 @@ static void test_interval(void)
 	metrics__free(m);
 }
 
+/* The textfile stays after the run: JankLoopStands must not fire for ever. */
+static void test_open_at_end(void)
+{
+	struct made_interval made;
+	struct metrics *m = metrics__new(10);
+	Jankbpf__Record record = JANKBPF__RECORD__INIT;
+	Jankbpf__Summary summary = JANKBPF__SUMMARY__INIT;
+
+	make_interval(&made);
+	metrics__record(m, &made.record);
+	record.type_case = JANKBPF__RECORD__TYPE_SUMMARY;
+	record.summary = &summary;
+	ok(!metrics__record(m, &record), "the summary");
+	has_str(text_of(m, METRICS_TEXT), OPEN_OF_KATE " 0\n", "after the run none is open");
+	metrics__free(m);
+}
+
 /* Open dispatches are bounded like loops. */
 static void test_many_open(void)
 {
@@ -360,6 +377,7 @@ int main(void)
 	test_blocks();
 	test_stable_labels();
 	test_interval();
+	test_open_at_end();
 	test_many_open();
 	test_hostile();
 	test_bounds();

@@ -160,11 +160,16 @@ static int take_loop(struct metrics *m, const Jankbpf__Loop *loop)
 	return 0;
 }
 
-/* The list is in falling order; loops that have none now go to 0. */
-static int take_open(struct metrics *m, Jankbpf__OpenDispatch *const *open, size_t cnt)
+static void clear_open(struct metrics *m)
 {
 	for (struct series *series = m->open.list; series; series = series->hh.next)
 		series->seconds = 0;
+}
+
+/* The list is in falling order; loops that have none now go to 0. */
+static int take_open(struct metrics *m, Jankbpf__OpenDispatch *const *open, size_t cnt)
+{
+	clear_open(m);
 	for (size_t i = 0; i < cnt; i++) {
 		const struct label labels[] = { { "process", open[i]->process },
 						{ "loop", open[i]->loop },
@@ -251,5 +256,8 @@ int metrics__record(struct metrics *m, const Jankbpf__Record *record)
 		return take_block(m, record->block);
 	if (record->type_case == JANKBPF__RECORD__TYPE_INTERVAL)
 		return take_interval(m, record->interval);
+	/* The textfile outlives the run, which watches none of them from now on. */
+	if (record->type_case == JANKBPF__RECORD__TYPE_SUMMARY)
+		clear_open(m);
 	return 0;
 }
