@@ -214,8 +214,13 @@ static void test_interval(void)
 	const char *text;
 
 	make_interval(&made);
+	metrics__set_interval(m, 600 * NS_PER_SEC);
+	has_str(text_of(m, METRICS_TEXT), "\njankbpf_interval_seconds 600\n",
+		"the configured length of an interval");
+	made.interval.elapsed_ns = 10 * NS_PER_SEC;
 	ok(!metrics__record(m, &made.record), "an interval is counted");
 	text = text_of(m, METRICS_TEXT);
+	has_str(text, "\njankbpf_interval_seconds 10\n", "then that of the last one");
 	test_buckets(text);
 	has_str(text, "_fault_blocks_total{signature=\"ff\",function=\"\"} 7\n",
 		"what the limits left out");

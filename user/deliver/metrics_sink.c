@@ -148,6 +148,8 @@ int sink_metrics__new(const struct sink_metrics_opts *opts, struct sink **ret, s
 	s->names = opts->names;
 	s->metrics = metrics__new(opts->max_signatures);
 	res = s->metrics ? 0 : err__set(err, ENOMEM, "out of memory");
+	if (!res)
+		metrics__set_interval(s->metrics, opts->interval_ns);
 	if (!res && opts->listen_fd >= 0)
 		res = metrics_http__new(opts->listen_fd, s->metrics, opts->access, &s->http, err);
 	if (!res && s->textfile)

@@ -8,9 +8,11 @@
 #include "export/sink.h"
 #include "send/send.h"
 #include <stddef.h>
+#include <stdint.h>
 
 struct sink_metrics_opts {
 	size_t max_signatures;
+	uint64_t interval_ns;
 	int listen_fd;			     /* of metrics_http__listen; -1: no server */
 	const struct metrics_access *access; /* with a server; borrowed */
 	const char *textfile;		     /* replaced at each interval; borrowed. NULL: none */

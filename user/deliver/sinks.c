@@ -180,6 +180,7 @@ static int metrics_sink(const struct options *opts, struct sink **ret, struct er
 {
 	const struct sink_metrics_opts metrics = {
 		.max_signatures = opts->max_signatures,
+		.interval_ns = opts->interval_ns,
 		.listen_fd = opts->metrics_listen ? DELIVER_LISTEN_FD : -1,
 		.access = opts->metrics_access,
 		.textfile = opts->metrics_textfile,

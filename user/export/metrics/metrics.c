@@ -11,6 +11,11 @@
 
 #define WORDS_MAX 64 /* label sets of a closed list of words */
 
+void metrics__set_interval(struct metrics *m, uint64_t ns)
+{
+	m->interval_ns = ns;
+}
+
 void metrics__free(struct metrics *m)
 {
 	if (!m)
@@ -230,6 +235,8 @@ static int take_interval(struct metrics *m, const Jankbpf__Interval *interval)
 	int res = take_open(m, interval->open, interval->n_open);
 
 	m->interval_cnt++;
+	if (interval->elapsed_ns)
+		m->interval_ns = interval->elapsed_ns;
 	m->hang_cnt += interval->hangs;
 	for (size_t i = 0; i < interval->n_loops; i++)
 		res = take_loop(m, interval->loops[i]) ?: res;

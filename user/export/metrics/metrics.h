@@ -12,6 +12,7 @@
 #include "schema/blockinfo.pb-c.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define METRICS_LOOPS_MAX  500	/* label sets of loops */
 #define METRICS_BLOCKS_MAX 1000 /* of blocks, by kind of cause */
@@ -22,6 +23,9 @@ struct metrics;
 
 struct metrics *metrics__new(size_t max_signatures); /* NULL: out of memory */
 void metrics__free(struct metrics *metrics);	     /* accepts NULL */
+
+/* The configured length of an interval, until the first one has ended. */
+void metrics__set_interval(struct metrics *metrics, uint64_t ns);
 
 /* Counts the record. 0; -ENOMEM: some of it is not counted. */
 int metrics__record(struct metrics *metrics, const Jankbpf__Record *record);

@@ -15,7 +15,7 @@ struct metrics {
 	struct series_table open;    /* process, loop, unit: seconds of the longest one, now */
 	struct series_table lost;    /* reason: cnt */
 	struct series_table limited; /* limit: cnt */
-	uint64_t hang_cnt, interval_cnt, own_cpu_ns, own_bytes;
+	uint64_t hang_cnt, interval_cnt, interval_ns, own_cpu_ns, own_bytes;
 	bool unwatched_known;
 	uint64_t unwatched_cnt;
 	bool has_spool;

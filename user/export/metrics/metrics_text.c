@@ -140,6 +140,9 @@ static void write_own(const struct writing *w, const struct metrics *m)
 	}
 	head(w, "intervals", "counter", "Intervals that were counted.");
 	count_line(w, "intervals_total", NULL, m->interval_cnt);
+	head(w, "interval_seconds", "gauge",
+	     "Length of the last interval; before the first one, the configured length.");
+	seconds_line(w, "interval_seconds", NULL, (double)m->interval_ns / NS_PER_SEC);
 	head(w, "own_cpu_seconds", "counter", "CPU time of the agent, without its probes.");
 	seconds_line(w, "own_cpu_seconds_total", NULL, (double)m->own_cpu_ns / NS_PER_SEC);
 	head(w, "own_memory_bytes", "gauge", "Resident memory of the agent's processes.");
