@@ -46,8 +46,12 @@ static int on_record(struct sink *sink, const Jankbpf__Record *record)
 /* Closes the batch if it is due. Returns the time to wait, in ms; -1: no limit. */
 static int close_due(struct sink_spool *s)
 {
+	const struct sink_progress *progress = s->sink.progress;
 	int due_ms = spool_writer__due_ms(s->writer), res;
 
+	/* A record that comes again may be in the open batch. */
+	if (progress && progress->begun != progress->done)
+		return -1;
 	if (due_ms > 0 && !s->wanted)
 		return due_ms;
 	if (due_ms < 0)
