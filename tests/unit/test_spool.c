@@ -336,6 +336,78 @@ static void test_resumed(void)
 	free((char *)dir);
 }
 
+/* A sink waits for a record that comes again. */
+static void test_resumed_sink(void)
+{
+	const char *dir = strdup(scratch__path("resumed-sink"));
+	struct spool_opts opts = opts_of(dir, 64 << 20);
+	Jankbpf__Record record = JANKBPF__RECORD__INIT;
+	Jankbpf__Summary summary = JANKBPF__SUMMARY__INIT;
+	struct resumed r = {
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), 1
+	};
+	struct sink *sink = NULL;
+	int ends[2];
+
+	opts.interval_ns = 0;
+	crash_after(&opts, add_unanswered, &r);
+	if (pipe(ends) || write(ends[1], "x", 1) != 1 || sink_spool__new(&opts, true, &sink, NULL))
+		skip_all("no sink");
+	sink->progress = r.progress;
+	sink->ops->wait(sink, ends[0]);
+	is_uint(content_of(dir, 0).records, 0, "a batch does not close while a record is resumed");
+	record.schema = (char *)"";
+	record.type_case = JANKBPF__RECORD__TYPE_SUMMARY;
+	record.summary = &summary;
+	summary.has_elapsed_ns = true;
+	summary.elapsed_ns = 1;
+	sink_progress__begin(r.progress, 1);
+	sink_progress__end(r.progress, 1, sink->ops->record(sink, &record));
+	sink->ops->wait(sink, ends[0]);
+	is_uint(content_of(dir, 0).records, 1, "then it closes");
+	sink->ops->free(sink);
+	is_uint(content_of(dir, 0).records, 1, "and the record is there once");
+	munmap(r.progress, 4096);
+	free((char *)dir);
+}
+
+/* --- the lock */
+
+static bool lock_fails; /* as a full disk does it */
+
+int openat(int dirfd, const char *name, int flags, ...)
+{
+	if (lock_fails && !strcmp(name, "write.lock")) {
+		errno = ENOSPC;
+		return -1;
+	}
+	return (int)syscall(SYS_openat, dirfd, name, flags, 0600);
+}
+
+static void test_late_lock(void)
+{
+	const char *dir = strdup(scratch__path("late-lock"));
+	const struct spool_opts opts = opts_of(dir, 64 << 20);
+	struct spool_writer *w, *other;
+	struct content content;
+
+	lock_fails = true;
+	w = open_spool(&opts);
+	is_int(w ? add(w, 1, 10, NULL) : 0, -ENOSPC, "the disk is full at the start");
+	lock_fails = false;
+	other = open_spool(&opts);
+	is_int(add(other, 1, 10, NULL), 0, "later another process writes");
+	is_int(add(w, 2, 10, NULL), -EAGAIN, "then this one does not");
+	spool_writer__free(other);
+	is_int(add(w, 2, 10, NULL), 0, "until the other one has ended");
+	is_int(spool_writer__new(&opts, &other, &content.err), -EAGAIN, "it has the lock");
+	spool_writer__free(w);
+	content = content_of(dir, 0);
+	ok(content.records == 2 && content.last_nr == 2 && content.in_order,
+	   "and goes on behind its batch");
+	free((char *)dir);
+}
+
 /* --- size */
 
 static uint64_t bytes_of(const char *dir)
@@ -795,6 +867,8 @@ int main(void)
 	test_crash();
 	test_failing_disk();
 	test_resumed();
+	test_resumed_sink();
+	test_late_lock();
 	test_full();
 	test_drops_killed();
 	test_sink_killed();

@@ -19,6 +19,14 @@
 #define SEGMENT_MAX (16u << 20)
 #define SEGMENTS    8 /* at least so many in a full spool */
 
+#define LOCK "write.lock"
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
 /* --- start */
 
 struct last {
@@ -151,6 +159,10 @@ static int open_segments(struct spool_writer *w, struct err *err)
 	size_t cnt;
 	int res = spool_dir__list(w->dirfd, &list, &cnt);
 
+	close_fd(w->segment_fd);
+	w->segment_fd = -1;
+	w->total = 0;
+	w->next_nr = 1;
 	w->dropped = spool_state__dropped(w->dirfd);
 	if (res)
 		return err__set(err, -res, "'%s': cannot list the spool: %s", w->opts.dir,
@@ -168,6 +180,7 @@ static int open_segments(struct spool_writer *w, struct err *err)
 		    position.batch >= w->next_nr && position.batch < UINT64_MAX / 2)
 			w->next_nr = position.batch + 1;
 	}
+	w->is_scanned = !res;
 	return res;
 }
 
@@ -177,10 +190,21 @@ static bool is_full(int res)
 	return res == -ENOSPC || res == -EDQUOT || res == -EROFS;
 }
 
+/*
+ * What a full disk did not let us open. Without the lock another process may have written since, so
+ * segments are looked at only with it.
+ */
 static int open_parts(struct spool_writer *w)
 {
-	int res = *w->agent ? 0 : spool_dir__agent(w->dirfd, true, w->agent);
+	int res;
 
+	if (w->lock_fd < 0)
+		w->lock_fd = spool_dir__lock(w->dirfd, LOCK);
+	if (w->lock_fd < 0)
+		return w->lock_fd;
+	res = w->is_scanned ? 0 : open_segments(w, NULL);
+	if (!res && !*w->agent)
+		res = spool_dir__agent(w->dirfd, true, w->agent);
 	if (!res && w->tail_fd < 0)
 		res = spool_tail__open(w);
 	if (res)
@@ -193,7 +217,7 @@ static int open_dir(struct spool_writer *w, struct err *err)
 	w->dirfd = own_path__dir(w->opts.dir, 0700, err);
 	if (w->dirfd < 0)
 		return w->dirfd;
-	w->lock_fd = spool_dir__lock(w->dirfd, "write.lock");
+	w->lock_fd = spool_dir__lock(w->dirfd, LOCK);
 	if (w->lock_fd >= 0 || is_full(w->lock_fd))
 		return 0;
 	if (w->lock_fd == -EAGAIN)
@@ -223,7 +247,7 @@ int spool_writer__new(const struct spool_opts *opts, struct spool_writer **ret, 
 	w->dirfd = w->lock_fd = w->segment_fd = w->tail_fd = -1;
 	w->next_nr = 1;
 	res = open_dir(w, err);
-	if (!res)
+	if (!res && w->lock_fd >= 0)
 		res = open_segments(w, err);
 	if (!res) {
 		res = open_parts(w);
@@ -243,12 +267,6 @@ int spool_writer__new(const struct spool_opts *opts, struct spool_writer **ret, 
 	else
 		*ret = w;
 	return res;
-}
-
-static void close_fd(int fd)
-{
-	if (fd >= 0)
-		close(fd);
 }
 
 void spool_writer__free(struct spool_writer *w)

@@ -10,7 +10,8 @@
 
 struct spool_writer {
 	struct spool_opts opts;
-	int dirfd, lock_fd;
+	int dirfd, lock_fd; /* lock_fd < 0: the disk was full; nothing is written without it */
+	bool is_scanned;    /* the segments are known */
 	char agent[SPOOL_AGENT_SZ]; /* "": not made yet, since the disk is full */
 	int segment_fd;		    /* of the last segment; -1: none */
 	uint64_t segment, segment_sz;
