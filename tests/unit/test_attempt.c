@@ -26,22 +26,25 @@ static struct shared {
 	const char *volatile answer;
 	volatile size_t pad;	     /* bytes of body behind it */
 	volatile unsigned good_from; /* requests from this one on get 200 */
+	volatile unsigned slow_from; /* so many records are too many */
 	volatile unsigned requests;
 } * shared;
 static char url[60];
 
 /* --- the server: one connection after the other */
 
-static void read_request(int fd)
+/* Returns the number of records. */
+static unsigned read_request(int fd)
 {
-	char bytes[65536], *end = NULL, *length;
+	static char bytes[65536];
+	char *end = NULL, *length;
 	size_t len = 0, body = 0;
 
 	while (len < sizeof(bytes) - 1 && (!end || len < (size_t)(end - bytes) + body)) {
 		ssize_t n = read(fd, bytes + len, sizeof(bytes) - 1 - len);
 
 		if (n <= 0)
-			return;
+			return 0;
 		len += (size_t)n;
 		bytes[len] = '\0';
 		if (!end && (end = strstr(bytes, "\r\n\r\n"))) {
@@ -50,6 +53,7 @@ static void read_request(int fd)
 			body = length && length < end ? strtoul(length + 16, NULL, 10) : 0;
 		}
 	}
+	return end ? (unsigned)strtoul(end, NULL, 10) : 0;
 }
 
 static void send_all(int fd, const char *text, size_t pad)
@@ -64,11 +68,10 @@ static void send_all(int fd, const char *text, size_t pad)
 
 static void serve(int fd)
 {
-	unsigned nr;
+	unsigned nr, records = read_request(fd);
 
-	read_request(fd);
 	nr = ++shared->requests;
-	if (nr >= shared->good_from)
+	if (nr >= shared->good_from || (shared->slow_from && records < shared->slow_from))
 		send_all(fd, OK, 0);
 	else if (shared->answer)
 		send_all(fd, shared->answer, shared->pad);
@@ -240,6 +243,21 @@ static void test_refused(void)
 	   "it goes on behind a batch that is refused");
 }
 
+static void test_slow(void)
+{
+	struct spool_position position;
+
+	set_answer(NULL, 0, UINT32_MAX);
+	shared->slow_from = 3;
+	position = run(30000, 100 * NS_PER_MS);
+	ok(position.sent_records == BATCHES * EACH && !position.refused_records,
+	   "a request that takes too long is sent in halves");
+	shared->slow_from = 0;
+	set_answer(HEAD("504 Late") "Content-Length: 0\r\n\r\n", 0, 4);
+	is_uint(run(20000, 0).sent_records, BATCHES * EACH, "after 504, too");
+	ok(shared->requests == 3 + 2 + BATCHES - 1, "%u requests", shared->requests);
+}
+
 int main(void)
 {
 	struct http *http;
@@ -259,6 +277,7 @@ int main(void)
 	test_portal();
 	test_wrong();
 	test_refused();
+	test_slow();
 	kill(server, SIGKILL);
 	waitpid(server, NULL, 0);
 	return tap__done();

@@ -154,7 +154,7 @@ static void test_outcomes(void)
 		{ 403, OUTCOME_USER },	  { 404, OUTCOME_USER },    { 407, OUTCOME_USER },
 		{ 408, OUTCOME_AGAIN },	  { 413, OUTCOME_SPLIT },   { 415, OUTCOME_REFUSED },
 		{ 422, OUTCOME_REFUSED }, { 429, OUTCOME_AGAIN },   { 500, OUTCOME_FAULT },
-		{ 502, OUTCOME_AGAIN },	  { 503, OUTCOME_AGAIN },   { 504, OUTCOME_AGAIN },
+		{ 502, OUTCOME_AGAIN },	  { 503, OUTCOME_AGAIN },   { 504, OUTCOME_SLOW },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

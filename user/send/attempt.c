@@ -17,13 +17,14 @@
  */
 #define FAULT_NS   (24 * 3600 * NS_PER_SEC)
 #define FAULTS_MIN 20
+#define SLOW_MAX   3 /* timeouts in a row; then the request is divided */
 #define QUOTE_MAX  160
 
 enum outcome outcome__of(const struct http_answer *answer)
 {
 	switch (answer->result) {
 	case HTTP_AWAY:
-		return OUTCOME_AGAIN;
+		return answer->timed_out ? OUTCOME_SLOW : OUTCOME_AGAIN;
 	case HTTP_UNTRUSTED:
 		return OUTCOME_USER;
 	case HTTP_WRONG:
@@ -41,8 +42,9 @@ enum outcome outcome__of(const struct http_answer *answer)
 	case 429:
 	case 502:
 	case 503:
-	case 504:
 		return OUTCOME_AGAIN;
+	case 504:
+		return OUTCOME_SLOW;
 	case 401:
 	case 403:
 	case 404:
@@ -267,7 +269,8 @@ static enum outcome ask(struct uploader *uploader, const char *url, const struct
 /* What a round over all replicas means: a refusal holds only if all of them say so. */
 static enum outcome worst(enum outcome a, enum outcome b)
 {
-	static const enum outcome order[] = { OUTCOME_AGAIN, OUTCOME_USER, OUTCOME_FAULT };
+	static const enum outcome order[] = { OUTCOME_SLOW, OUTCOME_AGAIN, OUTCOME_USER,
+					      OUTCOME_FAULT };
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
 		if (a == order[i] || b == order[i])
@@ -320,9 +323,11 @@ static bool add_fault(struct uploader *uploader, struct faults *faults)
 	return true;
 }
 
-enum outcome attempt__send(struct uploader *uploader, const struct request *request,
+enum outcome attempt__send(struct uploader *uploader, const struct request *request, bool divisible,
 			   uint64_t *refused)
 {
+	unsigned slow = 0;
+
 	for (struct faults faults = {};;) {
 		uint64_t after_s;
 		enum outcome outcome = ask_replicas(uploader, request, &after_s, refused);
@@ -343,9 +348,14 @@ enum outcome attempt__send(struct uploader *uploader, const struct request *requ
 				return OUTCOME_REFUSED;
 			break;
 		case OUTCOME_AGAIN:
+		case OUTCOME_SLOW:
 		case OUTCOME_USER:
 			break;
 		}
+		/* What takes longer than the timeout never ends; half of it may. */
+		slow = outcome == OUTCOME_SLOW ? slow + 1 : 0;
+		if (divisible && slow == SLOW_MAX)
+			return OUTCOME_SPLIT;
 		uploader->position.retries++;
 		spool_dir__write_position(uploader->dirfd, uploader->backend->name,
 					  &uploader->position);

@@ -276,6 +276,14 @@ static const char *remedy_of(enum http_result result)
 	}
 }
 
+/* The time of a connection's start says nothing of the request. */
+static bool is_connected(CURL *handle)
+{
+	double seconds = 0;
+
+	return !curl.easy_getinfo(handle, CURLINFO_PRETRANSFER_TIME, &seconds) && seconds > 0;
+}
+
 static void finish(struct http *http, CURLcode code, struct transfer *t)
 {
 	struct http_answer *a = t->answer;
@@ -283,6 +291,7 @@ static void finish(struct http *http, CURLcode code, struct transfer *t)
 
 	a->result = result_of(code, t);
 	curl.easy_getinfo(http->handle, CURLINFO_RESPONSE_CODE, &a->status);
+	a->timed_out = code == CURLE_OPERATION_TIMEDOUT && is_connected(http->handle);
 	/* A long page of a proxy says no less by its status. */
 	if (a->result == HTTP_WRONG && t->too_long && a->status >= 400)
 		a->result = HTTP_ANSWERED;

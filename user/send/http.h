@@ -57,6 +57,7 @@ struct http_answer {
 	enum http_result result;
 	long status;		/* of HTTP_ANSWERED */
 	struct strbuf body;	/* the caller frees it */
+	bool timed_out;		/* of AWAY: connected, but not done in time */
 	bool has_error;		/* the answer has the request's error_header */
 	uint64_t retry_after_s; /* of date or seconds; 0: none. At most HTTP_RETRY_AFTER_S */
 	struct err err;		/* unless ANSWERED or STOPPED: the reason, with its remedy */

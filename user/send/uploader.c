@@ -101,7 +101,9 @@ static enum outcome send_records(struct uploader *uploader, const struct backend
 	struct request request;
 	uint64_t items = 0;
 	int res = request__make(part, batch, uploader->settings, &request);
-	enum outcome outcome = res ? OUTCOME_REFUSED : attempt__send(uploader, &request, &items);
+	enum outcome outcome =
+		res ? OUTCOME_REFUSED
+		    : attempt__send(uploader, &request, batch->record_cnt > 1, &items);
 	struct batch half = *batch;
 
 	sending->rejected += uploader__refused(part, batch, items);

@@ -46,6 +46,7 @@ enum outcome {
 	OUTCOME_AGAIN,	 /* the backend is away or busy */
 	OUTCOME_USER,	 /* only a change of the settings helps: try again, later */
 	OUTCOME_FAULT,	 /* of the server, perhaps of this request: try again, not for ever */
+	OUTCOME_SLOW,	 /* not done in time: try again, then less of it */
 	OUTCOME_SPLIT,	 /* too large */
 	OUTCOME_REFUSED, /* for good */
 	OUTCOME_ABSENT,	 /* the backend has no such signal, which is alpha */
@@ -66,9 +67,10 @@ enum outcome outcome__of(const struct http_answer *answer);
 
 /*
  * Sends a request to the replicas until one has it, again and again while that can help. Adds
- * items of the part that the backend refused to *refused. Returns DONE, SPLIT, REFUSED, ABSENT or STOPPED.
+ * items of the part that the backend refused to *refused. divisible: it has more than one record.
+ * Returns DONE, SPLIT, REFUSED, ABSENT or STOPPED.
  */
-enum outcome attempt__send(struct uploader *uploader, const struct request *request,
+enum outcome attempt__send(struct uploader *uploader, const struct request *request, bool divisible,
 			   uint64_t *refused);
 
 /* --- uploader.c */
