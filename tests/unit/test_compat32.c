@@ -4,6 +4,8 @@
 
 #include <elf.h>
 #include <sched.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -170,9 +172,125 @@ static void test_elsewhere(void)
 	child__end(pid);
 }
 
+/* --- a program that must not be opened: the kernel knows what runs */
+
+#if defined(__x86_64__)
+/* A program of i386 that says "x" and calls pause(2). */
+static void write_pause32(const char *name)
+{
+	static const uint8_t code[] = { 0x6a, 0x78,		  /* push $'x' */
+					0xbb, 1,    0,	  0,   0, /* mov $1,%ebx */
+					0x89, 0xe1,		  /* mov %esp,%ecx */
+					0xba, 1,    0,	  0,   0, /* mov $1,%edx */
+					0xb8, 4,    0,	  0,   0, /* mov $write,%eax */
+					0xcd, 0x80,		  /* int $0x80 */
+					0xb8, 29,   0,	  0,   0, /* mov $pause,%eax */
+					0xcd, 0x80, 0xeb, 0xf7 }; /* int $0x80; jmp */
+	const uint32_t base = 0x10000;
+	struct {
+		Elf32_Ehdr head;
+		Elf32_Phdr load;
+		uint8_t code[sizeof(code)];
+	} file = { .head = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, 1 },
+			     .e_type = ET_EXEC,
+			     .e_machine = EM_386,
+			     .e_version = 1,
+			     .e_phoff = sizeof(file.head),
+			     .e_ehsize = sizeof(file.head),
+			     .e_phentsize = sizeof(file.load),
+			     .e_phnum = 1 },
+		   .load = { .p_type = PT_LOAD,
+			     .p_vaddr = base,
+			     .p_filesz = sizeof(file),
+			     .p_memsz = sizeof(file),
+			     .p_flags = PF_R | PF_X,
+			     .p_align = 4096 } };
+
+	file.head.e_entry = base + offsetof(__typeof__(file), code);
+	memcpy(file.code, code, sizeof(code));
+	write_file(name, &file, sizeof(file));
+}
+
+/* Mounts as above and becomes the program; says nothing if that fails. */
+static pid_t run_elsewhere(char *layers, const char *program)
+{
+	const char *path = scratch__path(program);
+	int out[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe(out))
+		abort();
+	pid = child__fork();
+	if (!pid) {
+		dup2(out[1], 1);
+		close(out[0]);
+		close(out[1]);
+		mount_elsewhere(layers);
+		execl(path, path, "x", NULL);
+		_exit(127);
+	}
+	close(out[1]);
+	if (read(out[0], &byte, 1) != 1) {
+		child__end(pid);
+		pid = -1;
+	}
+	close(out[0]);
+	return pid;
+}
+
+static unsigned children(void)
+{
+	struct strbuf text = STRBUF_INIT;
+	char path[64];
+	unsigned cnt = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	file__read(path, 4096, &text);
+	for (size_t i = 0; i < text.len; i++)
+		cnt += text.data[i] == ' ';
+	strbuf__free(&text);
+	return cnt;
+}
+
+static void test_process_elsewhere(void)
+{
+	char layers[300];
+	pid_t p32, p64;
+
+	mkdir(scratch__path("seen"), 0755);
+	mkdir(scratch__path("none"), 0755);
+	mkdir(scratch__path("low"), 0755);
+	write_pause32("low/pause32");
+	if (system("cp /usr/bin/yes \"$D/low/yes\""))
+		diag("no program to copy");
+	snprintf(layers, sizeof(layers), "lowerdir=%s/none:%s/low", scratch_dir, scratch_dir);
+	p32 = run_elsewhere(layers, "seen/pause32");
+	p64 = run_elsewhere(layers, "seen/yes");
+	if (p32 < 0 || p64 < 0) {
+		skip(3, "no overlay can be mounted here, or no program of i386 runs");
+	} else {
+		ok(compat32__process(p32), "a 32-bit process, whose program is not opened");
+		ok(!compat32__process(p64), "a 64-bit one");
+		is_uint(children(), 2,
+			"no helper process is asked: the intake thread must not wait");
+	}
+	if (p32 > 0)
+		child__end(p32);
+	if (p64 > 0)
+		child__end(p64);
+}
+#else
+static void test_process_elsewhere(void)
+{
+	skip(3, "the program is one of i386");
+}
+#endif
+
 int main(void)
 {
 	scratch__init();
+	test_process_elsewhere();
 	test_process();
 	test_elf();
 	test_script();

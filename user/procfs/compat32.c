@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <elf.h>
 #include <endian.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,6 +21,7 @@
 #define HEAD_SZ	   256 /* bytes of a file that the kernel examines */
 #define SCRIPT_MAX 5   /* nested script interpreters; the kernel allows no more */
 #define BLANKS	   " \t"
+#define AUXV_MAX   4096
 
 #if __BYTE_ORDER == __LITTLE_ENDIAN
 #define NATIVE_DATA ELFDATA2LSB
@@ -42,10 +44,9 @@ static bool is_regular(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
-/* Reads the first bytes of a regular file; zeros follow its end. */
-static bool read_head(const char *path, char head[HEAD_SZ + 1])
+/* Reads the first bytes of a regular file, and closes fd; zeros follow its end. */
+static bool read_head(int fd, char head[HEAD_SZ + 1])
 {
-	int fd = openfile__path(path, NULL);
 	ssize_t len;
 
 	if (fd < 0)
@@ -83,7 +84,7 @@ static bool file_is_compat(const char *path, unsigned scripts)
 	char head[HEAD_SZ + 1];
 	const char *next;
 
-	if (!read_head(path, head))
+	if (!read_head(openfile__path(path, NULL), head))
 		return false;
 	if (is_compat_elf(head))
 		return true;
@@ -115,21 +116,48 @@ bool compat32__command(const char *name)
 	return false;
 }
 
+/* --- a process: the intake thread asks, so nothing here may wait, nor ask the helper process */
+
+/* False: the program's file system may never answer, or there is no program. */
 static bool read_exe(uint32_t tid, char head[HEAD_SZ + 1])
 {
 	char path[64];
+	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%u/exe", tid);
-	return read_head(path, head);
+	fd = open(path, O_PATH | O_CLOEXEC);
+	return read_head(fd < 0 ? fd : openfile__handle(fd, NULL), head);
+}
+
+/* Its auxiliary vector has 32-bit words then; the kernel has a copy of it. */
+static bool has_compat_auxv(uint32_t tid)
+{
+	struct strbuf text = STRBUF_INIT;
+	bool ret = false, end = false;
+	Elf32_auxv_t entry;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/auxv", tid);
+	file__read(path, AUXV_MAX, &text);
+	for (size_t at = 0; !end && !ret && at + sizeof(entry) <= text.len; at += sizeof(entry)) {
+		memcpy(&entry, text.data + at, sizeof(entry));
+		end = entry.a_type == AT_NULL;
+		ret = entry.a_type == AT_PHENT && entry.a_un.a_val == sizeof(Elf32_Phdr);
+	}
+	strbuf__free(&text);
+	return ret;
 }
 
 /* A running executable is never a script, even if its file has changed since. */
 bool compat32__process(pid_t pid)
 {
 	char head[HEAD_SZ + 1];
+	uint32_t tid;
 
-	return (read_exe(pid, head) || read_exe(live_tid__thread("/proc", pid), head)) &&
-	       is_compat_elf(head);
+	if (read_exe(pid, head))
+		return is_compat_elf(head);
+	tid = live_tid__thread("/proc", pid);
+	return read_exe(tid, head) ? is_compat_elf(head) : has_compat_auxv(tid);
 }
 
 void compat32__each(bool (*fn)(void *ctx, pid_t pid), void *ctx)

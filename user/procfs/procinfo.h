@@ -98,7 +98,7 @@ uint32_t threadname__by_ns_tid(const char *proc, uint32_t pid, uint32_t ns_tid);
  * this must be known before the probes are chosen.
  */
 
-/* Does the process run a 32-bit program? False also when unknown. */
+/* Does the process run a 32-bit program? False also when unknown. Never waits. */
 bool compat32__process(pid_t pid);
 
 /*
@@ -108,7 +108,8 @@ void compat32__each(bool (*fn)(void *ctx, pid_t pid), void *ctx);
 
 /*
  * Is `name` a 32-bit program, as a shell would find it (in PATH unless it contains a slash)? For a
- * script, the interpreter counts.
+ * script, the interpreter counts. May ask the helper process (files/apart.h), as does
+ * compat32__file: for the start of a run.
  */
 bool compat32__command(const char *name);
 
