@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -196,6 +198,39 @@ static void test_pread(void)
 	is_int(file__pread(-1, got, 4, 0), -EBADF, "nor is an invalid descriptor");
 }
 
+/* In its own mount namespace. Returns 0: right; 1: wrong; 2: nothing can be mounted. */
+static int trust_unmounted(void)
+{
+	const char *at = scratch__path("mounted");
+	struct stat st;
+	bool before;
+
+	if (mkdir(at, 0755) || unshare(CLONE_NEWNS) ||
+	    mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) || mount("t", at, "tmpfs", 0, NULL) ||
+	    stat(at, &st))
+		return 2;
+	before = openfile__trusts(st.st_dev);
+	umount2(at, MNT_DETACH);
+	/* The table is read again after a second. */
+	for (int i = 0; before && i < 1000 && openfile__trusts(st.st_dev); i++)
+		usleep(10000);
+	return !before || openfile__trusts(st.st_dev);
+}
+
+/* The number may belong to a FUSE mount next. */
+static void test_unmounted(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(trust_unmounted());
+	if (waitpid(pid, &status, 0) != pid || WEXITSTATUS(status) == 2)
+		skip(1, "nothing can be mounted here");
+	else
+		is_int(status, 0, "a device number is trusted until its file system is unmounted");
+}
+
 int main(void)
 {
 	scratch__init();
@@ -207,6 +242,7 @@ int main(void)
 	test_write_errors();
 	test_write_interrupted();
 	test_pread();
+	test_unmounted();
 	strbuf__free(&sb);
 	return tap__done();
 }

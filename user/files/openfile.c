@@ -132,11 +132,10 @@ bool openfile__trusts(dev_t dev)
 	if (major(dev))
 		return true;
 	pthread_mutex_lock(&direct_fs.lock);
-	ret = is_known(dev);
-	if (!ret && now >= direct_fs.next_ns) {
+	/* Also for a known number: after an unmount it may belong to another file system. */
+	if (now >= direct_fs.next_ns)
 		look_at_mounts(now);
-		ret = is_known(dev);
-	}
+	ret = is_known(dev);
 	pthread_mutex_unlock(&direct_fs.lock);
 	return ret;
 }
