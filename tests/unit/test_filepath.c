@@ -35,7 +35,8 @@ static void set_up(void)
 	struct stat st;
 
 	shell("mkdir -p \"$D/7/root/data/dir\" \"$D/7/root/all/srv\" \"$D/7/task/8/fd\" "
-	      "\"$D/7/task/8/fdinfo\" && echo x > \"$D/7/root/data/dir/leaf\"");
+	      "\"$D/7/task/8/fdinfo\" && echo x > \"$D/7/root/data/dir/leaf\" && "
+	      "ln -s dir \"$D/7/root/data/linked\"");
 	if (stat(scratch__path("7/root/data/dir/leaf"), &st))
 		abort();
 	file = (struct file_number){ st.st_ino, makedev(254, 1) };
@@ -73,6 +74,7 @@ static void test_names(void)
 	NAMES("leaf\0dir\0srv", "/data/dir/leaf", "below the mount that has it");
 	NAMES("leaf\0dir\0other", "…/other/dir/leaf", "in no mount");
 	NAMES("leaf\0dir\0srvx", "…/srvx/dir/leaf", "complete names, at a mount's root");
+	NAMES("leaf\0linked\0srv", "…/srv/linked/leaf", "a link is not followed");
 	NAMES("", "", "no names");
 	is_names("leaf\0dir\0srv", 12, &other, "…/srv/dir/leaf", "another file is there now");
 	is_names("gone\0tmp", 8, &alone, "/tmp/gone", "removed; the device has one mount");

@@ -13,11 +13,16 @@
 #ifndef JANK_FILES_APART_H
 #define JANK_FILES_APART_H
 
+#include <linux/openat2.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+
+#ifndef RESOLVE_CACHED /* of openat2, since 5.12; before: -EINVAL */
+#define RESOLVE_CACHED 0x20
+#endif
 
 /*
  * Starts the helper process; does nothing when it already runs. Without this call the first read

@@ -21,10 +21,6 @@
 #include "files/file.h"
 #include "files/unread.h"
 
-#ifndef RESOLVE_CACHED
-#define RESOLVE_CACHED 0x20
-#endif
-
 /* --- which file systems can be read directly */
 
 #define MOUNTS_MAX  (4 << 20) /* bytes of our mount table */
@@ -253,7 +249,7 @@ static int open_by_name(const char *root, const char *path, uint64_t resolve, st
 {
 	int handle = apart__open_below(root, path, resolve | RESOLVE_CACHED);
 
-	if (handle == -EAGAIN || handle == -EINVAL) /* the flag exists since 5.12 */
+	if (handle == -EAGAIN || handle == -EINVAL) /* no such flag */
 		handle = apart__open(root, path, resolve);
 	return counted(handle < 0 ? handle : reopen(handle, root ? root : path, st), path);
 }

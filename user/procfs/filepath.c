@@ -6,7 +6,6 @@
 #include "procfs/filepath.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,21 +15,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "files/apart.h"
 #include "files/proc.h"
 #include "procfs/descriptor.h"
 
 #define NAMES_MAX  64
 #define MOUNTS_MAX 16 /* mounts of one device that are tried for a path */
-
-/* Inode of a path; does not follow a final link. */
-static uint64_t inode_of(const char *path)
-{
-	struct statx stx;
-
-	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, STATX_INO, &stx))
-		return 0;
-	return stx.stx_ino;
-}
 
 static bool is_other(const char *task, int32_t fd, const struct mountinfo *mi,
 		     const struct file_number *want)
@@ -139,13 +129,26 @@ static void add_path(struct strbuf *sb, const struct names *names, size_t sz)
 	}
 }
 
-/* True if the path leads to the file in the process's own root. */
+/*
+ * True if the path leads to the file in the process's own root. The process has made the path:
+ * another file system or a link may be at any part of it by now, so only names that the kernel has
+ * cached are followed.
+ */
 static bool is_there(const char *proc, pid_t pid, const char *path, const struct file_number *want)
 {
-	char full[PATH_MAX];
-	int len = snprintf(full, sizeof(full), "%s/%d/root%s", proc, (int)pid, path);
+	struct stat st = {};
+	char root[PATH_MAX];
+	int fd;
 
-	return len > 0 && (size_t)len < sizeof(full) && inode_of(full) == want->inode;
+	snprintf(root, sizeof(root), "%s/%d/root", proc, (int)pid);
+	fd = apart__open_below(root, path, RESOLVE_CACHED | RESOLVE_NO_SYMLINKS);
+	if (fd == -EINVAL)
+		fd = apart__open(root, path, RESOLVE_NO_SYMLINKS);
+	if (fd < 0)
+		return false;
+	apart__stat(fd, &st);
+	close(fd);
+	return st.st_ino == want->inode;
 }
 
 /*
