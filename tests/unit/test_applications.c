@@ -18,13 +18,15 @@
 #define PACKED_SZ  (1u << 20)
 #define COSTLY_CNT 15
 
-static void map_file(const char *path)
+static void *map_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	void *ret = fd < 0 ? MAP_FAILED : mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
 
-	if (fd < 0 || mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+	if (ret == MAP_FAILED)
 		abort();
 	close(fd);
+	return ret;
 }
 
 static struct identity *app(void)
@@ -43,6 +45,31 @@ static const char *find(struct applications *apps)
 	is_int(applications__read(apps, process), 0, "an app is read");
 	application__clear(&process->app);
 	return applications__of(apps, process->pid)->package;
+}
+
+/* --- the file that is mapped, whatever has its name now */
+
+static void test_other_file(void)
+{
+	const char *path = scratch__write_text("any.apk", "no archive");
+	struct applications *apps = applications__new();
+	void *at = map_file(path);
+	char apk[PATH_MAX];
+
+	if (!realpath(APK, apk) || unlink(path) || symlink(apk, path))
+		abort();
+	ok(!find(apps), "a link in place of a mapped file is not followed");
+	munmap(at, 4096);
+	if (unlink(path) || system("cp " APK " \"$D/any.apk\""))
+		abort();
+	at = map_file(path);
+	unlink(path);
+	if (getuid())
+		skip(2, "only root sees a mapped file without a name");
+	else
+		is_str(find(apps), APP, "a mapped APK is read that has no name any more");
+	munmap(at, 4096);
+	applications__free(apps);
 }
 
 /* --- archives that take long: empty blocks of deflate, each with a code of its own */
@@ -103,6 +130,7 @@ int main(int argc, char **argv)
 	memset(argv[0], 0, strlen(argv[0]));
 	strcpy(argv[0], APP);
 	scratch__init();
+	test_other_file();
 	test_costly();
 	return tap__done();
 }

@@ -23,6 +23,7 @@
 #include "procfs/appinfo.h"
 #include "procfs/procinfo.h"
 #include "symbol/elf/elffunc.h"
+#include "symbol/elf/mapped_file.h"
 
 #define FILES_MAX    64 /* the oldest is replaced */
 #define ARCHIVES_MAX 16 /* of a process */
@@ -127,24 +128,30 @@ static const struct known_file *look_into(struct applications *apps, int fd, con
 
 /* --- an Android app's package */
 
-/* The paths of the archives that a process maps, each once. */
+/* The archives that a process maps, each path once. */
 struct archives {
-	char *paths[ARCHIVES_MAX];
+	struct archive {
+		uint64_t start, end, dev, inode; /* of one mapping */
+		char *path;
+	} items[ARCHIVES_MAX];
 	size_t cnt;
 };
 
 static int add_archive(void *ctx, const struct proc_maps_line *line)
 {
 	struct archives *archives = ctx;
+	struct archive *archive;
 
 	if (!zip_entry__is_archive(line->path))
 		return 0;
 	for (size_t i = 0; i < archives->cnt; i++)
-		if (!strcmp(archives->paths[i], line->path))
+		if (!strcmp(archives->items[i].path, line->path))
 			return 0;
 	if (archives->cnt == ARCHIVES_MAX)
 		return 1;
-	return text__copy(&archives->paths[archives->cnt++], line->path);
+	archive = &archives->items[archives->cnt++];
+	*archive = (struct archive){ line->start, line->end, line->dev, line->inode, NULL };
+	return text__copy(&archive->path, line->path);
 }
 
 /* Replaces the text; "" becomes NULL. 0 or -ENOMEM. */
@@ -170,14 +177,19 @@ static bool is_named_after(const char *process, const char *package)
 }
 
 static int take_package(struct applications *apps, struct entry *entry, const char *name,
-			const char *path)
+			const struct archive *archive)
 {
+	const struct mapped mapped = { .kind = MAPPED_FILE,
+				       .dev = archive->dev,
+				       .inode = archive->inode,
+				       .start = archive->start,
+				       .end = archive->end,
+				       .path = archive->path };
 	const struct known_file *file;
 	struct stat st;
-	char root[32];
 
-	snprintf(root, sizeof(root), "/proc/%u/root", entry->pid);
-	file = look_into(apps, openfile__in_root(root, path, &st), &st);
+	/* By its name it may be any file of another user, which the process cannot read. */
+	file = look_into(apps, mapped_file__open("/proc", entry->pid, &mapped, &st), &st);
 	if (!is_named_after(name, file->package.name))
 		return 0;
 	entry->wants_package = false;
@@ -198,8 +210,8 @@ static int look_for_package(struct applications *apps, struct entry *entry)
 	for (size_t i = 0; i < archives.cnt; i++) {
 		if (!res && entry->wants_package &&
 		    clock__mono_ns() - entry->looked_ns < LOOK_MAX_NS)
-			res = take_package(apps, entry, name, archives.paths[i]);
-		free(archives.paths[i]);
+			res = take_package(apps, entry, name, &archives.items[i]);
+		free(archives.items[i].path);
 	}
 	free(name);
 	return res;
