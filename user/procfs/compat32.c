@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <elf.h>
 #include <endian.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "files/apart.h"
 #include "files/file.h"
 #include "files/proc.h"
 
@@ -125,7 +125,7 @@ static bool read_exe(uint32_t tid, char head[HEAD_SZ + 1])
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%u/exe", tid);
-	fd = open(path, O_PATH | O_CLOEXEC);
+	fd = apart__open_below(NULL, path, 0);
 	return read_head(fd < 0 ? fd : openfile__handle(fd, NULL), head);
 }
 
