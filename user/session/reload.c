@@ -14,9 +14,17 @@
 #include "options/config.h"
 #include "session/session_parts.h"
 
+/* A given value ends with a newline, a default does not. */
 static bool is_same(const struct options *a, const struct options *b, const struct option_row *row)
 {
-	return text__same(config__value(a, row), config__value(b, row));
+	const char *x = config__value(a, row), *y = config__value(b, row);
+	size_t x_len = x ? strlen(x) : 0, y_len = y ? strlen(y) : 0;
+
+	if (!x || !y)
+		return x == y;
+	x_len -= x_len && x[x_len - 1] == '\n';
+	y_len -= y_len && y[y_len - 1] == '\n';
+	return x_len == y_len && !memcmp(x, y, x_len);
 }
 
 /* The running value stays: the next reload compares with it. 0 or -ENOMEM. */
@@ -93,10 +101,85 @@ static int compare(const struct session *s, struct options *fresh)
 	return live_cnt;
 }
 
+/* --- what takes effect only in part */
+
+static bool is_hang_limit(const struct session *s, uint64_t ns)
+{
+	uint64_t limits[JANK_HANG_LIMITS];
+
+	override__hang_limits(s->opts, limits);
+	for (size_t i = 0; i < JANK_HANG_LIMITS; i++)
+		if (limits[i] == ns)
+			return true;
+	return false;
+}
+
+/* The probes know the limits of the start. */
+static void warn_of_hangs(const struct session *s, const struct options *fresh)
+{
+	for (size_t i = 0; i < fresh->override_cnt; i++) {
+		const struct override *override = &fresh->overrides[i];
+
+		if (override->has_hang && override->hang_ns && !is_hang_limit(s, override->hang_ns))
+			log__warn("reload: [override %s] hang: hangs are looked for at the limits "
+				  "of the start, so they are reported late or never: restart the "
+				  "agent for it (systemctl restart jankbpf)",
+				  override->name);
+	}
+}
+
+/* The probes take stacks from a part of the start's threshold on. */
+static void warn_of_threshold(const struct session *s, const struct options *fresh)
+{
+	uint64_t start_ns = override__least_of_all(s->opts), ns = override__least_of_all(fresh);
+	struct strbuf time = STRBUF_INIT;
+
+	if (ns >= start_ns || ns == override__least_of_all(session__options(s)))
+		return;
+	clock__add_duration(&time, start_ns);
+	log__warn("reload: the threshold is less than the start's %s, for which stacks are taken: "
+		  "short blocks lack some: restart the agent for them (systemctl restart jankbpf)",
+		  strbuf__str(&time));
+	strbuf__free(&time);
+}
+
+static void warn_of_spool(const struct session *s, const struct options *fresh)
+{
+	struct strbuf time = STRBUF_INIT;
+
+	if (!s->opts->spool || fresh->interval_ns == session__options(s)->interval_ns)
+		return;
+	clock__add_duration(&time, s->opts->interval_ns);
+	log__warn("reload: [store] interval: batches of the spool still end after %s: restart the "
+		  "agent for it (systemctl restart jankbpf)",
+		  strbuf__str(&time));
+	strbuf__free(&time);
+}
+
+/*
+ * The hang limit of the start stays, so an override that has none of its own takes it. Call it
+ * after compare.
+ */
+static void settle(const struct session *s, struct options *fresh)
+{
+	fresh->hang_ns = s->opts->hang_ns;
+	override__imply_hangs(fresh);
+	warn_of_hangs(s, fresh);
+	warn_of_threshold(s, fresh);
+	warn_of_spool(s, fresh);
+}
+
 static void on_interval(void *ctx, uint64_t arg)
 {
 	(void)arg;
 	session__interval(ctx);
+}
+
+static void use_timer(struct session *s, int fd)
+{
+	if (s->intervals.timer_fd >= 0)
+		event_loop__remove(s->event_loop, s->intervals.timer_fd);
+	s->intervals.timer_fd = fd;
 }
 
 int session__time_intervals(struct session *s, uint64_t ns)
@@ -105,9 +188,7 @@ int session__time_intervals(struct session *s, uint64_t ns)
 
 	if (fd < 0)
 		return fd;
-	if (s->intervals.timer_fd >= 0)
-		event_loop__remove(s->event_loop, s->intervals.timer_fd);
-	s->intervals.timer_fd = fd;
+	use_timer(s, fd);
 	return 0;
 }
 
@@ -116,16 +197,21 @@ static int apply(struct session *s, struct live_options *live)
 {
 	const struct item item = { .kind = ITEM_OPTIONS, .data = live };
 	const struct options *fresh = &live->opts;
-	bool other_interval = fresh->interval_ns != session__options(s)->interval_ns;
-	int res = other_interval ? session__time_intervals(s, fresh->interval_ns) : 0;
+	uint64_t ns = fresh->interval_ns;
+	bool other_interval = ns != session__options(s)->interval_ns;
+	int fd = other_interval ? event_loop__timer(s->event_loop, ns, ns, on_interval, s) : -1;
 
-	if (res)
-		return res;
+	if (other_interval && fd < 0)
+		return fd;
 	live->holders++;
 	if (queue__put(s->queue, &item) != QUEUE_ROOM) {
+		if (other_interval)
+			event_loop__remove(s->event_loop, fd);
 		live->holders--;
 		return -EAGAIN;
 	}
+	if (other_interval)
+		use_timer(s, fd);
 	s->intake.judge.threshold_ns = fresh->threshold_ns;
 	s->intake.judge.fps = fresh->fps;
 	live_options__release(s->reload.live);
@@ -163,6 +249,8 @@ static int reload(struct session *s)
 	if (res)
 		return res;
 	live_cnt = compare(s, &live->opts);
+	if (live_cnt >= 0)
+		settle(s, &live->opts);
 	res = live_cnt < 0 ? live_cnt : apply(s, live);
 	live_options__release(live);
 	if (!res)
