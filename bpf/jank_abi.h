@@ -144,7 +144,7 @@ struct jank_glob {
 };
 _Static_assert(sizeof(struct jank_glob) == 1032, "jank_glob");
 
-#define JANK_HANG_LIMITS 6 /* --hang, Android's four, and the end mark */
+#define JANK_HANG_LIMITS 24 /* --hang, those of overrides, Android's four, and the end mark */
 
 #define JANK_EPOLL_CNT 6 /* epoll_wait, epoll_pwait, epoll_pwait2, then those of 32-bit programs */
 
@@ -200,7 +200,7 @@ struct jank_conf {
 	struct jank_comm_pattern ui_threads[JANK_UI_THREAD_MAX];
 	__u8 syscall_class[JANK_SYSCALL_MAX]; /* by system-call number: JANK_CLASS_* */
 };
-_Static_assert(sizeof(struct jank_conf) == 392 + JANK_SYSCALL_MAX, "jank_conf");
+_Static_assert(sizeof(struct jank_conf) == 536 + JANK_SYSCALL_MAX, "jank_conf");
 
 /*
  * In a pid namespace, a task that is not in it has the machine's number plus this. The numbers of

@@ -127,6 +127,39 @@ static void test_overrides(void)
 	options__free(&opts);
 }
 
+static void test_hangs(void)
+{
+	static const char text[] = "[select]\nall = yes\n[block]\nhang = 5s\n[override a]\n"
+				   "match-unit = a\nhang = 60s\n[override b]\nmatch-unit = b\n"
+				   "threshold = 7s\n[override c]\nmatch-unit = c\nhang = 2s\n"
+				   "[override d]\nmatch-unit = d\nhang = 0\n";
+	static const unsigned want_s[] = { 2, 5, 7, 10, 20, 60, 200 };
+	uint64_t limits[JANK_HANG_LIMITS];
+	struct strbuf many = STRBUF_INIT;
+	struct options opts;
+	struct err err;
+
+	write_file(text, sizeof(text) - 1);
+	ok(!parse("", &opts, &err), "overrides with hangs");
+	ok(override__hang_limits(&opts, limits), "their limits fit");
+	for (size_t i = 0; i < 7; i++)
+		is_uint(limits[i], want_s[i] * NS_PER_SEC, "%u s is one", want_s[i]);
+	is_uint(limits[7], UINT64_MAX, "there is no other");
+	opts.hang_ns = 8 * NS_PER_SEC;
+	override__imply_hangs(&opts);
+	ok(!opts.overrides[1].has_hang, "a hang longer than a threshold needs none of its own");
+	ok(opts.overrides[0].hang_ns == 60 * NS_PER_SEC && opts.overrides[3].has_hang,
+	   "a given one stays");
+	options__free(&opts);
+	strbuf__adds(&many, "[select]\nall = yes\n");
+	for (unsigned i = 0; i < 24; i++)
+		strbuf__addf(&many, "[override o%u]\nmatch-unit = x\nhang = %us\n", i, 1000 + i);
+	write_file(strbuf__str(&many), many.len);
+	ok(parse("", &opts, &err), "too many hangs are refused");
+	has_str(err.msg, "too many different hang limits: give at most 19", "with the remedy");
+	strbuf__free(&many);
+}
+
 /* --- errors */
 
 static const struct {
@@ -296,6 +329,7 @@ int main(void)
 	test_hostile();
 	test_file();
 	test_override();
+	test_hangs();
 	unlink(path);
 	strbuf__free(&errors);
 	return tap__done();

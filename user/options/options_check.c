@@ -126,10 +126,11 @@ static int check_agent(struct parse *p)
 /* A hang is never shorter than a block. */
 static int check_overrides(struct parse *p)
 {
+	uint64_t limits[JANK_HANG_LIMITS];
 	struct options *opts = p->opts;
 
 	for (size_t i = 0; i < opts->override_cnt; i++) {
-		struct override *override = &opts->overrides[i];
+		const struct override *override = &opts->overrides[i];
 		uint64_t ns = override->has_threshold ? override->threshold_ns : opts->threshold_ns;
 
 		if (override->has_hang && override->hang_ns && override->hang_ns < ns)
@@ -139,11 +140,14 @@ static int check_overrides(struct parse *p)
 				"shorter than the threshold; give a longer one, or 0 "
 				"for none",
 				override->name, override->line);
-		if (override->has_hang || !opts->hang_ns || opts->hang_ns >= ns)
-			continue;
-		override->has_hang = true;
-		override->hang_ns = ns;
 	}
+	override__imply_hangs(opts);
+	if (!override__hang_limits(opts, limits))
+		return parse__refuse(
+			p,
+			"the overrides have too many different hang limits: give at most "
+			"%d, as in hang = 10s for several of them",
+			JANK_HANG_LIMITS - 1 - ANR_LIMITS);
 	return 0;
 }
 

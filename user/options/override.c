@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "options/override.h"
 
+#include <string.h>
+
+#include "base/clock.h"
 #include "base/text.h"
 #include "options/options.h"
 
@@ -77,6 +80,54 @@ uint64_t override__least_hang(const struct options *opts)
 			least = override->hang_ns;
 	}
 	return least;
+}
+
+void override__imply_hangs(struct options *opts)
+{
+	for (size_t i = 0; i < opts->override_cnt; i++) {
+		struct override *override = &opts->overrides[i];
+		uint64_t ns = override->has_threshold ? override->threshold_ns : opts->threshold_ns;
+
+		if (override->has_hang && !override->hang_implied)
+			continue;
+		override->hang_implied = opts->hang_ns && opts->hang_ns < ns;
+		override->has_hang = override->hang_implied;
+		override->hang_ns = override->hang_implied ? ns : 0;
+	}
+}
+
+/* In its place, once. The last entry stays UINT64_MAX; false: it would not. */
+static bool add_limit(uint64_t limits[JANK_HANG_LIMITS], uint64_t ns)
+{
+	size_t at = 0;
+
+	while (limits[at] < ns)
+		at++;
+	if (limits[at] == ns)
+		return true;
+	if (limits[JANK_HANG_LIMITS - 2] != UINT64_MAX)
+		return false;
+	memmove(&limits[at + 1], &limits[at], (JANK_HANG_LIMITS - 1 - at) * sizeof(*limits));
+	limits[at] = ns;
+	return true;
+}
+
+bool override__hang_limits(const struct options *opts, uint64_t ret[JANK_HANG_LIMITS])
+{
+	uint64_t least = override__least_hang(opts);
+	bool fits = true;
+
+	for (size_t i = 0; i < JANK_HANG_LIMITS; i++)
+		ret[i] = UINT64_MAX;
+	if (opts->hang_ns)
+		fits = add_limit(ret, opts->hang_ns);
+	for (size_t i = 0; i < opts->override_cnt; i++)
+		if (opts->overrides[i].has_hang && opts->overrides[i].hang_ns)
+			fits &= add_limit(ret, opts->overrides[i].hang_ns);
+	for (size_t i = 0; least && i < ANR_LIMITS; i++)
+		if (anr__limits_s[i] * NS_PER_SEC > least)
+			fits &= add_limit(ret, anr__limits_s[i] * NS_PER_SEC);
+	return fits;
 }
 
 void override__print(const struct options *opts, struct strbuf *ret)

@@ -7,6 +7,7 @@
 #define JANK_OPTIONS_OVERRIDE_H
 
 #include "base/strbuf.h"
+#include "bpf/jank_abi.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +28,7 @@ enum override_match {
 struct override {
 	char name[OVERRIDE_NAME_MAX + 1];
 	const char *globs[OVERRIDE_MATCH_CNT]; /* NULL: any; borrowed from the options' texts */
+	bool hang_implied; /* has_hang, because its threshold is longer than the others' hang */
 	bool has_threshold, has_hang, has_fps, has_records_per_signature, unwatched;
 	uint64_t threshold_ns, hang_ns; /* hang 0: none */
 	unsigned fps, records_per_signature;
@@ -52,6 +54,15 @@ uint64_t override__least_threshold(const struct options *opts, const struct over
 /* Over all processes: when stacks are wanted, and when hangs are looked for (0: never). */
 uint64_t override__least_of_all(const struct options *opts);
 uint64_t override__least_hang(const struct options *opts);
+
+/* A hang is never shorter than a block: gives overrides with a longer threshold such a hang. */
+void override__imply_hangs(struct options *opts);
+
+/*
+ * The limits at which a hang is reported, over all processes: each hang, and Android's limits above
+ * the least; ascending, then UINT64_MAX. False: there are too many.
+ */
+bool override__hang_limits(const struct options *opts, uint64_t ret[JANK_HANG_LIMITS]);
 
 /* Adds the sections as they stand in the file. */
 void override__print(const struct options *opts, struct strbuf *ret);

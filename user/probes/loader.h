@@ -24,6 +24,8 @@ struct loader_opts {
 	const struct features *features;
 	const char *btf_path; /* the kernel's types; NULL: its own (btf_source__path) */
 	uint64_t threshold_ns, hang_ns;
+	/* JANK_HANG_LIMITS of them, see struct jank_conf; NULL: hang_ns alone. Borrowed by _new. */
+	const uint64_t *hang_limits;
 	uint64_t evidence_ns; /* the least threshold of any process: stacks are taken for it */
 	pid_t name_pid;	      /* jankbpf-name, which switches often: it is no other thread */
 	pid_t only_pid; /* the one process to trace, or 0: those passed to loader__add_process;

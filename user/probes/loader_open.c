@@ -190,17 +190,12 @@ static void fill_ui_threads(struct jank_conf *conf, const struct catalogue *cat)
 	}
 }
 
-/* --hang, then those of Android's limits that are longer than it. */
-static void fill_hang_limits(struct jank_conf *conf)
+static void fill_hang_limits(struct jank_conf *conf, const struct loader_opts *opts)
 {
-	size_t cnt = 0;
-
-	conf->hang_limit_ns[cnt++] = conf->hang_ns;
-	for (size_t i = 0; i < ANR_LIMITS; i++)
-		if (anr__limits_s[i] * NS_PER_SEC > conf->hang_ns)
-			conf->hang_limit_ns[cnt++] = anr__limits_s[i] * NS_PER_SEC;
-	while (cnt < JANK_HANG_LIMITS)
-		conf->hang_limit_ns[cnt++] = UINT64_MAX;
+	for (size_t i = 0; i < JANK_HANG_LIMITS; i++)
+		conf->hang_limit_ns[i] = opts->hang_limits ? opts->hang_limits[i]
+					 : i		   ? UINT64_MAX
+							   : opts->hang_ns;
 }
 
 /* infer_begin: see loop_wait__turn in bpf/loop_wait.bpf.h; compat_apart: struct jank_conf */
@@ -209,7 +204,7 @@ static void conf__fill(struct jank_conf *conf, const struct loader_opts *opts,
 {
 	conf->threshold_ns = opts->threshold_ns;
 	conf->hang_ns = opts->hang_ns;
-	fill_hang_limits(conf);
+	fill_hang_limits(conf, opts);
 	conf->span_min_ns = SPAN_MIN_NS;
 	conf->sample_age_ns = opts->evidence_ns / SAMPLE_AGE_DIVISOR;
 	conf->watch_ns = opts->frequency_hz ? opts->evidence_ns / WATCH_DIVISOR + 1 : 0;

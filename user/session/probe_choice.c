@@ -105,11 +105,13 @@ static int choose_history(const struct session *s, struct history_size *ret, str
 int session__open_probes(struct session *s, struct err *err)
 {
 	const struct options *opts = s->opts;
+	uint64_t hang_limits[JANK_HANG_LIMITS];
 	struct loader_opts loader_opts = {
 		.features = &s->features,
 		.name_pid = name_client__pid(s->names),
 		.threshold_ns = opts->threshold_ns,
 		.hang_ns = override__least_hang(opts),
+		.hang_limits = hang_limits,
 		.evidence_ns = override__least_of_all(opts),
 		.filter = &s->selection.filter,
 		.catalogue = s->selection.catalogue,
@@ -124,6 +126,7 @@ int session__open_probes(struct session *s, struct err *err)
 	struct btf_source types;
 	int res = choose_waits(s, &loader_opts, err);
 
+	override__hang_limits(opts, hang_limits);
 	if (!res)
 		res = choose_history(s, &loader_opts.history, err);
 	if (res)
@@ -135,7 +138,7 @@ int session__open_probes(struct session *s, struct err *err)
 			  "by; see `jankbpf doctor`");
 		loader_opts.frequency_hz = 0;
 	}
-	if (opts->hang_ns && !features__can_look(&s->features))
+	if (loader_opts.hang_ns && !features__can_look(&s->features))
 		log__warn("a hang is reported only at its end: on this kernel sleeping threads "
 			  "cannot be checked; see `jankbpf doctor`");
 	res = btf_source__open(opts->btf_path, features__has(&s->features, FEATURE_BTF), &types,

@@ -137,7 +137,7 @@ static void check_history(struct session *s)
 /* Interval between looks at the threads: short enough for hangs and for the status line. */
 static uint64_t look_period(const struct options *opts)
 {
-	uint64_t ns = opts->hang_ns / LOOKS_PER_HANG;
+	uint64_t ns = override__least_hang(opts) / LOOKS_PER_HANG;
 
 	if (!ns || ns > LOOK_MAX_NS)
 		ns = LOOK_MAX_NS;
