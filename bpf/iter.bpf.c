@@ -108,13 +108,21 @@ static __always_inline u64 iter__late_ns(struct jank_thread *t, struct task_stru
 	return now - woken;
 }
 
+/* Returns the age in ns from which the open dispatch is reported, or reported again. */
+static __always_inline u64 iter__limit(const struct jank_thread *t)
+{
+	__u32 told = t->hang_sent;
+
+	return told < JANK_HANG_LIMITS ? jank_conf.hang_limit_ns[told] : ~0ull;
+}
+
 /* Sends the hang of a starved thread: its dispatch has not begun, all time is start delay. */
 static __noinline int iter__starved(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	u64 delay_ns = iter__late_ns(t, task, now);
 	struct jank_rec_block rec = {};
 
-	if (delay_ns <= jank_conf.hang_ns)
+	if (delay_ns <= iter__limit(t))
 		return 0;
 	record__head(&rec.hdr, JANK_REC_HANG, sizeof(rec), now, task);
 	rec.hdr.flags = t->trial;
@@ -127,14 +135,6 @@ static __noinline int iter__starved(struct jank_thread *t, struct task_struct *t
 	record__comm(rec.comm, task);
 	iter__report(t, &rec);
 	return 0;
-}
-
-/* Returns the age in ns from which the open dispatch is reported, or reported again. */
-static __always_inline u64 iter__limit(const struct jank_thread *t)
-{
-	__u32 told = t->hang_sent;
-
-	return told < JANK_HANG_LIMITS ? jank_conf.hang_limit_ns[told] : ~0ull;
 }
 
 /*
@@ -224,6 +224,12 @@ static __always_inline void iter__told(const struct jank_look *look, struct jank
 		t->off = JANK_OFF_TOLD;
 }
 
+/* Not while the agent is paused: what still hangs then is reported later. */
+static __always_inline bool iter__hangs(void)
+{
+	return jank_conf.hang_ns && !(jank_conf.adjustable && jank_threshold_ns == ~0ull);
+}
+
 /* Sends the thread's hang and fills its counts into *look. Returns true when it has any counts. */
 static __always_inline bool iter__look(struct jank_look *look, struct jank_thread *t,
 				       struct task_struct *task)
@@ -243,9 +249,9 @@ static __always_inline bool iter__look(struct jank_look *look, struct jank_threa
 	}
 	if (t->trial)
 		iter__confirm(t, task, now);
-	if (jank_conf.hang_ns && start && now > start && now - start > iter__limit(t))
+	if (iter__hangs() && start && now > start && now - start > iter__limit(t))
 		iter__hang(look, t, task, now);
-	else if (jank_conf.hang_ns && !start && !t->hang_sent)
+	else if (iter__hangs() && !start)
 		iter__starved(t, task, now);
 	if (t->trial || (!t->dispatch_cnt && !t->start_ns))
 		return false;

@@ -106,15 +106,6 @@ static void set_throttled(const struct machine *machine, struct block *block)
 
 /* --- dispatches and blocks */
 
-static void count_block(struct session *s, const struct block *block)
-{
-	if (block->type == BLOCK_HANG) {
-		s->report.hang_cnt++;
-		return;
-	}
-	s->report.block_cnt++;
-}
-
 static void on_dispatch(struct session *s, struct dispatch *dispatch)
 {
 	struct process_entry *process = process_table__find(&s->processes, dispatch->rec.hdr.tgid);
@@ -143,7 +134,6 @@ static void on_dispatch(struct session *s, struct dispatch *dispatch)
 	set_throttled(s->machine.machine, block);
 	if (process)
 		mark_duty__slow(&process->duty);
-	count_block(s, block);
 	session__flush_raw(s); /* the journal gets the evidence before the names */
 	item.data = block;
 	item.pid = block->pid;

@@ -101,12 +101,10 @@ int intervals__take(struct intervals *iv, const struct intervals_now *now, struc
 		.start_ns = iv->end_ns,
 		.elapsed_ns = now->t_ns - iv->end_ns,
 		.threshold_ns = now->threshold_ns,
-		.hang_cnt = now->hang_cnt - iv->hang_cnt,
 		.user_cpu_ns = now->cpu_ns - iv->cpu_ns,
 		.rss_kb = now->rss_kb,
 	};
 	iv->end_ns = now->t_ns;
-	iv->hang_cnt = now->hang_cnt;
 	iv->cpu_ns = now->cpu_ns > iv->cpu_ns ? now->cpu_ns : iv->cpu_ns;
 	res = hists__take_new(iv->told, now->hists, &ret->loops, &ret->loop_cnt);
 	if (!res)

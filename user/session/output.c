@@ -467,6 +467,11 @@ uint64_t output__block_cnt(const struct output *out)
 	return out->reported.block_cnt;
 }
 
+uint64_t output__hang_cnt(const struct output *out)
+{
+	return out->reported.hang_cnt;
+}
+
 /* Of the fault that --sig asks for. */
 static bool is_asked_for(const struct output *out, const struct block *block)
 {

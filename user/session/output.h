@@ -66,7 +66,8 @@ void output__free(struct output *out); /* accepts NULL */
 void output__enrich(struct output *out, struct block *block);
 
 /* Blocks written so far. */
-uint64_t output__block_cnt(const struct output *out);
+uint64_t output__block_cnt(const struct output *out); /* any thread, as the next one */
+uint64_t output__hang_cnt(const struct output *out);
 
 /*
  * Names the rest, judges and writes. Returns 0, or -EPIPE when stdout has no reader. Other failures

@@ -41,12 +41,16 @@ void pause__free(struct pause *pause)
 	pause->excluded = NULL;
 }
 
+/* First the probes: a hang that they send after the interval would be dropped here, and be told. */
 static void set_paused(struct session *s, bool on)
 {
+	if (on)
+		loader__set_threshold(s->loader, UINT64_MAX);
 	session__interval(s);
 	s->pause.on = on;
 	s->pause.since_ns = clock__mono_ns();
 	session__use_threshold(s);
+	session__tell_status(s);
 }
 
 /* NULL, or why not. */

@@ -205,9 +205,10 @@ void session__status(struct session *s)
 		strbuf__adds(&line, " dispatches: no loop seen yet");
 	else
 		strbuf__addf(&line, " dispatches · %llu blocks",
-			     (unsigned long long)s->report.block_cnt);
-	if (s->report.hang_cnt)
-		strbuf__addf(&line, " · %llu hangs", (unsigned long long)s->report.hang_cnt);
+			     (unsigned long long)output__block_cnt(s->sink.output));
+	if (output__hang_cnt(s->sink.output))
+		strbuf__addf(&line, " · %llu hangs",
+			     (unsigned long long)output__hang_cnt(s->sink.output));
 	if (losses__total(&losses)) {
 		strbuf__adds(&line, " · lost ");
 		add_count(&line, losses__total(&losses));
@@ -284,7 +285,6 @@ static int set_loops(struct session *s, struct summary *summary)
 void session__fill_now(const struct session *s, struct intervals_now *ret)
 {
 	ret->t_ns = clock__mono_ns();
-	ret->hang_cnt = s->report.hang_cnt;
 	ret->cpu_ns = session__own_cpu_ns(s);
 	ret->rss_kb = session__own_rss_kb(s);
 	ret->losses = s->losses;

@@ -118,6 +118,8 @@ int reported__set_interval(struct reported *reported, struct interval *interval)
 	struct reported_loop *loop, *next;
 	int res = tell(&reported->others, interval);
 
+	interval->hang_cnt = reported->hang_cnt - reported->told_hang_cnt;
+	reported->told_hang_cnt = reported->hang_cnt;
 	HASH_ITER (hh, reported->loops, loop, next)
 		res = res ?: tell(loop, interval);
 	return res;

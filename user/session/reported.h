@@ -23,8 +23,9 @@ struct reported_loop {
 /* All zero: empty. */
 struct reported {
 	struct reported_loop *loops;
-	struct reported_loop others; /* of further loops: pid 0 */
-	uint64_t block_cnt, hang_cnt;
+	struct reported_loop others;	      /* of further loops: pid 0 */
+	_Atomic uint64_t block_cnt, hang_cnt; /* the intake thread reads them, too */
+	uint64_t told_hang_cnt;		      /* of them, in intervals */
 };
 
 void reported__free(struct reported *reported); /* frees what it points to */
@@ -35,7 +36,7 @@ int reported__add(struct reported *reported, const struct block *block);
 /* Sets the counts of blocks and hangs, and those of its loops. */
 void reported__set_summary(const struct reported *reported, struct summary *summary);
 
-/* Sets the counts of the loops to what is new since the last interval. 0 or -ENOMEM. */
+/* Sets the counts of hangs and of the loops to what is new since the last interval. 0 or -ENOMEM. */
 int reported__set_interval(struct reported *reported, struct interval *interval);
 
 #endif

@@ -373,8 +373,7 @@ uint64_t session__own_rss_kb(const struct session *s);
 /* --- report.c: counts, losses, status line, summary */
 
 struct report {
-	struct hists *live; /* as of the last look at the threads */
-	uint64_t block_cnt, hang_cnt;
+	struct hists *live;	       /* as of the last look at the threads */
 	uint64_t start_ns, status_ns;  /* of the run; of the last status line */
 	uint64_t look_ns;	       /* time of the last look */
 	size_t loop_cnt;	       /* at the last look */
@@ -402,15 +401,15 @@ void session__report_unread(void);		/* new reasons of unread.h */
 struct intervals {
 	struct hists *told; /* NULL: not asked for */
 	struct losses losses;
-	uint64_t end_ns, hang_cnt, cpu_ns; /* as of the last one */
-	struct open_dispatch *open;	   /* as of the last look */
+	uint64_t end_ns, cpu_ns;    /* as of the last one */
+	struct open_dispatch *open; /* as of the last look */
 	size_t open_cnt, open_cap;
 	int timer_fd; /* -1: none */
 };
 
 /* What has happened up to t_ns. */
 struct intervals_now {
-	uint64_t t_ns, threshold_ns, hang_cnt, cpu_ns, rss_kb;
+	uint64_t t_ns, threshold_ns, cpu_ns, rss_kb;
 	struct hists *hists;
 	struct losses losses;
 };
@@ -488,6 +487,7 @@ void session__take_govern(struct session *s, struct interval *ret);
 void session__log_state(struct session *s);
 void session__add_state(struct session *s, struct strbuf *ret);	     /* the same lines */
 void session__add_state_json(struct session *s, struct strbuf *ret); /* one object */
+void session__tell_status(const struct session *s); /* the manager; also periodic */
 /* Tells the manager that tracing has begun; starts the timers of its messages. 0 or -errno. */
 int session__begin_state(struct session *s);
 
