@@ -16,7 +16,8 @@ from certificate import Certificate
 EXAMPLE = "deploy/jankbpf.conf"
 # Files and users of another machine.
 MADE_UP = {"uid": "root", "cgroup": "/", "user": "root"}
-SECRETS = ("password-file", "token-file")
+SECRETS = ("password-file", "token-file", "redact-key", "loop-file")
+TEXTS = {"redact-key": "0123456789abcde", "loop-file": "# no rows"}
 
 
 def check(text):
@@ -39,7 +40,7 @@ def test_example():
     for key in SECRETS:
         MADE_UP[key] = bad.scratch(key)
         with open(MADE_UP[key], "w", encoding="ascii") as file:
-            file.write("x\n")
+            file.write(TEXTS.get(key, "x") + "\n")
         os.chmod(MADE_UP[key], 0o600)
     certificate = Certificate("example")
     MADE_UP.update({"cert-file": certificate.path, "ca-file": certificate.path, "key-file": certificate.key})
@@ -76,6 +77,18 @@ def test_errors():
     ok(result.status == 2 and "--config names another file" in result.err, "a file that does not exist", result)
 
 
+def test_names():
+    """What would fail only at the start."""
+    for section, key, value, want in (("select", "loop", "nosuchloop", "nosuchloop"),
+                                      ("select", "loop-file", "/nonexistent.loop", "/nonexistent.loop"),
+                                      ("store", "user", "nosuchuser", "no such user"),
+                                      ("store", "redact = paths\nredact-key", "/nonexistent.key", "/nonexistent.key")):
+        result = check(f"[{section}]\n{key} = {value}\n" + ("" if section == "select" else "[select]\n") + "all = yes\n")
+        ok(result.status and not result.raw and want in result.err, f"{value} is refused", result)
+    result = check("[select]\nall = yes\ncgroup = no-such-unit.service\n")
+    ok(result.status == 0 and "there is no such cgroup now: no-such-unit.service" in result.err, "a cgroup that is not there is not", result)
+
+
 def test_unit():
     if not shutil.which("systemd-analyze"):
         bad.skip("the unit is valid", "no systemd-analyze")
@@ -93,6 +106,7 @@ def test_unit():
 def main():
     test_example()
     test_errors()
+    test_names()
     test_unit()
     bad.done()
 

@@ -209,6 +209,16 @@ static const struct {
 	  ":2: the line is indented: begin it in the first column, and "
 	  "write a value on one line\n" },
 	{ "[block\n", ":1: a [SECTION] without its ]\n" },
+	{ "[block] hang = 1s\nfps = 30\n",
+	  ":1: text after the ]: write a key or a comment on a line of its own\n" },
+	{ "[block] # limits\n",
+	  ":1: text after the ]: write a key or a comment on a line of its own\n" },
+	{ "[block]\nhang ; was = 1s\nfps: 1 = 2\n",
+	  ":2: a : or ; before the =: write KEY = VALUE, and a comment on a line of its own\n"
+	  ":3: a : or ; before the =: write KEY = VALUE, and a comment on a line of its own\n" },
+	{ "[override a]\nmatch-unit = x\nthreshold = 1s\nwatch = no\nthreshold = 2s\nwatch = yes\n",
+	  ":5: threshold stands in [override a] twice: delete one of them\n"
+	  ":6: watch stands in [override a] twice: delete one of them\n" },
 	{ "[block]\nthreshold\n",
 	  ":2: neither [SECTION] nor KEY = VALUE; a comment begins with #\n" },
 	{ "[limits]\nrecords-per-second = -1\n",

@@ -18,6 +18,9 @@ int cmd_doctor__run(const struct options *opts);
 /* `jankbpf agent --status`, --pause, --resume: asks the agent that runs. */
 int cmd_agent__ask(const struct options *opts, struct err *err);
 
+/* `jankbpf agent --check-config`: checks what else fails only at the start; prints the rest. */
+int cmd_agent__check(const struct options *opts, struct err *err);
+
 /* `jankbpf loops`: lists the known kinds of loop; with a target, the loops that run there. */
 int cmd_loops__run(const struct options *opts, struct err *err);
 

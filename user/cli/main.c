@@ -12,28 +12,14 @@
 #include "cli/commands.h"
 #include "deliver/deliver.h"
 #include "deliver/downloader.h"
-#include "deliver/metrics_access.h"
 #include "deliver/react.h"
 #include "deliver/sender_process.h"
 #include "export/sink.h"
 #include "files/apart.h"
 #include "files/unread.h"
 #include "name/name.h"
-#include "options/config.h"
 #include "options/options.h"
 #include "session/session.h"
-
-/* Without an error: the agent waits for it. */
-static void report_missing(const struct filter *filter)
-{
-	struct strbuf names = STRBUF_INIT;
-
-	filter__add_missing(filter, &names);
-	if (names.len)
-		log__warn("there is no such cgroup now: %s; the agent waits for it",
-			  strbuf__str(&names));
-	strbuf__free(&names);
-}
 
 static int run(const struct options *opts, struct err *err)
 {
@@ -46,11 +32,7 @@ static int run(const struct options *opts, struct err *err)
 			return cmd_agent__ask(opts, err);
 		if (!opts->check_config)
 			return session__run(opts, err);
-		if (opts->metrics_listen && metrics_access__check(opts, err))
-			return err->exit;
-		report_missing(&opts->filter);
-		config__print(opts);
-		return JANK_EXIT_OK;
+		return cmd_agent__check(opts, err);
 	case CMD_REPLAY:
 		return cmd_replay__run(opts, err);
 	case CMD_LOOPS:

@@ -83,9 +83,11 @@ static void look_at(struct reading *r, char *line, size_t len)
 	} else {
 		equal = strcspn(line, "=");
 		r->value = line[equal] ? line + equal + 1 : NULL;
-		if (r->value)
+		if (r->value && strcspn(line, ":;") > equal)
 			return;
-		fault(r, "neither [SECTION] nor KEY = VALUE; a comment begins with #");
+		fault(r, r->value ? "a : or ; before the =: write KEY = VALUE, and a comment on a "
+				    "line of its own"
+				  : "neither [SECTION] nor KEY = VALUE; a comment begins with #");
 	}
 	*line = '\0';
 }
@@ -186,6 +188,8 @@ static void look_at_section(struct reading *r, char *line)
 	else if (!is_section(line + 1))
 		refuse_section(r, line + 1);
 	*end = ']';
+	if (end[1 + strspn(end + 1, " \t\r")])
+		fault(r, "text after the ]: write a key or a comment on a line of its own");
 }
 
 bool config__is_key(const char *key, const char *word)
@@ -388,11 +392,16 @@ static char *read_file(struct reading *r, int fd, size_t *ret_size)
 static void parse(struct reading *r, const char *text, size_t size)
 {
 	bool has_mark = size >= 3 && !memcmp(text, "\xef\xbb\xbf", 3);
+	int res;
 
 	r->at = text + (has_mark ? 3 : 0);
 	r->end = text + size;
-	ini_parse_stream(read_line, r, take_line, r);
+	res = ini_parse_stream(read_line, r, take_line, r);
 	end_override(r);
+	if (res && !r->error_cnt) { /* the line reader sees all that is known of libinih */
+		r->line = res > 0 ? (unsigned)res : r->line;
+		fault(r, "the line cannot be read: write [SECTION] or KEY = VALUE");
+	}
 	if (r->text.failed)
 		fault(r, "out of memory");
 	strbuf__free(&r->text);

@@ -110,6 +110,17 @@ static int take_value(struct override *override, const char *key, const char *va
 	return res;
 }
 
+/* The second of two lines would win in silence. */
+static int take_once(struct override *override, size_t nr, const char *key, const char *value,
+		     struct err *err)
+{
+	if (override->given & 1u << nr)
+		return err__set(err, EINVAL, "%s stands in [override %s] twice: delete one of them",
+				key, override->name);
+	override->given |= 1u << nr;
+	return take_value(override, key, value, err);
+}
+
 static int refuse_key(const char *key, struct err *err)
 {
 	struct nearest near;
@@ -160,7 +171,7 @@ int config_override__take(struct options *opts, struct override *override, const
 		override->globs[nr] = value;
 	} else {
 		key = known_key(value_keys, VALUE_CNT, word, &nr);
-		res = key ? take_value(override, key, value, err) : refuse_key(word, err);
+		res = key ? take_once(override, nr, key, value, err) : refuse_key(word, err);
 	}
 	if (!res)
 		strbuf__addf(&override->text, "%s = %s\n", key, value);

@@ -34,6 +34,7 @@ struct override {
 	unsigned fps, records_per_signature;
 	struct strbuf text; /* its lines of the file, for a comparison and --check-config */
 	unsigned line;
+	unsigned given; /* bits of its value keys, while it is read */
 };
 
 /* What is known of a process or of its loop. NULL: not known, which only "*" matches. */
