@@ -3,6 +3,7 @@
 #include "export/record/limits.h"
 
 #include "base/clock.h"
+#include "files/bucket.h"
 #include "tests/tap.h"
 
 #define HOUR_NS (3600 * NS_PER_SEC)
@@ -150,6 +151,16 @@ static void test_hang(void)
 	limits__free(limits);
 }
 
+/* A reload may lower the rate. */
+static void test_lowered(void)
+{
+	struct bucket bucket = {};
+
+	is_uint(bucket__left(&bucket, (struct bucket_rate){ 100, 100 }, NS_PER_SEC), 100, "full");
+	is_uint(bucket__left(&bucket, (struct bucket_rate){ 10, 10 }, NS_PER_SEC + 1), 10,
+		"a lowered rate holds at once");
+}
+
 int main(void)
 {
 	test_signature();
@@ -157,5 +168,6 @@ int main(void)
 	test_left_out();
 	test_bounds();
 	test_hang();
+	test_lowered();
 	return tap__done();
 }

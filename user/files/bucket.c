@@ -9,7 +9,9 @@ uint64_t bucket__left(struct bucket *bucket, struct bucket_rate rate, uint64_t n
 	uint64_t elapsed_ns = now_ns - bucket->at_ns;
 	double added = (double)elapsed_ns / NS_PER_SEC * (double)rate.per_s;
 
-	if (!bucket->at_ns || added >= (double)(rate.max - bucket->left))
+	/* the rate may have been lowered since */
+	if (!bucket->at_ns || bucket->left >= rate.max ||
+	    added >= (double)(rate.max - bucket->left))
 		bucket->left = rate.max;
 	else
 		bucket->left += (uint64_t)added;
