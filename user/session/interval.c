@@ -101,7 +101,7 @@ int intervals__take(struct intervals *iv, const struct intervals_now *now, struc
 		.start_ns = iv->end_ns,
 		.elapsed_ns = now->t_ns - iv->end_ns,
 		.threshold_ns = now->threshold_ns,
-		.user_cpu_ns = now->cpu_ns - iv->cpu_ns,
+		.user_cpu_ns = now->cpu_ns > iv->cpu_ns ? now->cpu_ns - iv->cpu_ns : 0,
 		.rss_kb = now->rss_kb,
 	};
 	iv->end_ns = now->t_ns;

@@ -2,6 +2,7 @@
 /* What we cost: CPU time and memory of our processes, time in our BPF programs. */
 #include <bpf/bpf.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -32,28 +33,62 @@ static uint64_t rss_kb(pid_t pid)
 	return (uint64_t)resident * sysconf(_SC_PAGESIZE) / 1024;
 }
 
-/* Of all our processes that live now. */
-static uint64_t sum_own(const struct session *s, uint64_t (*of)(pid_t pid))
+/* All our processes that live now; 0: none. */
+static void list_own(const struct session *s, pid_t ret[OWN_PROCESSES])
 {
-	const pid_t others[] = { deliver__pid(s->deliver),	downloader__pid(s->downloader),
-				 react__pid(s->react),		name_client__pid(s->names),
-				 name_client__pid(s->sites),	sender_process__parent(s->sender),
-				 sender_process__pid(s->sender) };
-	uint64_t sum = of(getpid());
+	const pid_t pids[OWN_PROCESSES] = {
+		getpid(),
+		deliver__pid(s->deliver),
+		downloader__pid(s->downloader),
+		react__pid(s->react),
+		name_client__pid(s->names),
+		name_client__pid(s->sites),
+		sender_process__parent(s->sender),
+		sender_process__pid(s->sender),
+	};
 
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		sum += others[i] ? of(others[i]) : 0;
+	memcpy(ret, pids, sizeof(pids));
+}
+
+uint64_t own_cpu__sum(struct own_cpu *own, const pid_t pids[OWN_PROCESSES],
+		      uint64_t (*of)(pid_t pid))
+{
+	uint64_t sum;
+
+	for (size_t i = 0; i < OWN_PROCESSES; i++) {
+		uint64_t ns = pids[i] ? of(pids[i]) : 0;
+
+		if (pids[i] != own->of[i].pid) {
+			own->gone_ns += own->of[i].ns;
+			own->of[i].pid = pids[i];
+			own->of[i].ns = ns;
+		} else if (ns > own->of[i].ns) { /* 0 once it has ended */
+			own->of[i].ns = ns;
+		}
+	}
+	sum = own->gone_ns;
+	for (size_t i = 0; i < OWN_PROCESSES; i++)
+		sum += own->of[i].ns;
 	return sum;
 }
 
-uint64_t session__own_cpu_ns(const struct session *s)
+uint64_t session__own_cpu_ns(struct session *s)
 {
-	return sum_own(s, cpu_ns);
+	pid_t pids[OWN_PROCESSES];
+
+	list_own(s, pids);
+	return own_cpu__sum(&s->own_cpu, pids, cpu_ns);
 }
 
 uint64_t session__own_rss_kb(const struct session *s)
 {
-	return sum_own(s, rss_kb);
+	pid_t pids[OWN_PROCESSES];
+	uint64_t sum = 0;
+
+	list_own(s, pids);
+	for (size_t i = 0; i < OWN_PROCESSES; i++)
+		sum += pids[i] ? rss_kb(pids[i]) : 0;
+	return sum;
 }
 
 static void end_window(struct cost_meter *meter, uint64_t now)

@@ -282,7 +282,7 @@ static int set_loops(struct session *s, struct summary *summary)
 	return res;
 }
 
-void session__fill_now(const struct session *s, struct intervals_now *ret)
+void session__fill_now(struct session *s, struct intervals_now *ret)
 {
 	ret->t_ns = clock__mono_ns();
 	ret->cpu_ns = session__own_cpu_ns(s);

@@ -366,9 +366,23 @@ void cost_meter__close(struct cost_meter *meter);
 bool cost_meter__bpf(struct cost_meter *meter, struct loader *loader, uint64_t elapsed_ns,
 		     uint64_t *ret_ns, uint64_t *ret_runs);
 
-/* Of all our processes that live now. */
-uint64_t session__own_cpu_ns(const struct session *s);
-uint64_t session__own_rss_kb(const struct session *s);
+#define OWN_PROCESSES 8
+
+/* CPU time of our processes, which are restarted when they end. */
+struct own_cpu {
+	struct {
+		pid_t pid; /* 0: none */
+		uint64_t ns;
+	} of[OWN_PROCESSES];
+	uint64_t gone_ns; /* of those that ended */
+};
+
+/* The sum of all, also those that ended: it never falls. pids: 0 for none; of: 0 if unknown. */
+uint64_t own_cpu__sum(struct own_cpu *own, const pid_t pids[OWN_PROCESSES],
+		      uint64_t (*of)(pid_t pid));
+
+uint64_t session__own_cpu_ns(struct session *s);       /* of the run */
+uint64_t session__own_rss_kb(const struct session *s); /* of all that live now */
 
 /* --- report.c: counts, losses, status line, summary */
 
@@ -487,13 +501,13 @@ void session__take_govern(struct session *s, struct interval *ret);
 void session__log_state(struct session *s);
 void session__add_state(struct session *s, struct strbuf *ret);	     /* the same lines */
 void session__add_state_json(struct session *s, struct strbuf *ret); /* one object */
-void session__tell_status(const struct session *s); /* the manager; also periodic */
+void session__tell_status(struct session *s); /* the manager; also periodic */
 /* Tells the manager that tracing has begun; starts the timers of its messages. 0 or -errno. */
 int session__begin_state(struct session *s);
 
 /* --- report.c: for state.c */
-struct hist_totals session__totals(const struct session *s); /* as of the last look */
-void session__fill_now(const struct session *s, struct intervals_now *ret); /* all but hists */
+struct hist_totals session__totals(const struct session *s);	      /* as of the last look */
+void session__fill_now(struct session *s, struct intervals_now *ret); /* all but hists */
 
 /* --- intake.c: record → event → dispatch → block → queue */
 
@@ -561,6 +575,7 @@ struct session {
 	struct cgroup_watch cgroup_watch;
 	struct unwatched_look unwatched_look;
 	struct cost_meter cost_meter;
+	struct own_cpu own_cpu;
 	struct report report;
 	struct intervals intervals;
 	struct run_end end;

@@ -222,7 +222,7 @@ void session__add_state_json(struct session *s, struct strbuf *ret)
 }
 
 /* The manager shows it as the state of the service. */
-void session__tell_status(const struct session *s)
+void session__tell_status(struct session *s)
 {
 	struct intervals_now now = {};
 
