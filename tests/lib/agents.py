@@ -116,10 +116,10 @@ class Redis:
         bad.end(self.process)
 
 
-def redis_in_group(name):
+def redis_in_group(name, **more):
     """A cgroup of the test's own and a redis-server in it. Skips the test where one of them cannot be had."""
     try:
         group = Group(f"jankbpf-{name}-test-{os.getpid()}")
-        return group, Redis(group)
+        return group, Redis(group, **more)
     except OSError as error:
         bad.skip_all(f"no cgroup of our own, or no redis-server: {error}")

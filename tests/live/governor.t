@@ -4,7 +4,9 @@
 blind; blocks keep exact durations; with a larger budget it gives all back."""
 import http.client
 import os
+import shutil
 import signal
+import subprocess
 import sys
 import threading
 
@@ -31,6 +33,26 @@ class Load(threading.Thread):
                 self.redis.ping()
             self.redis.stall(0.08)
             self.stalls += 1
+
+
+class Code:
+    """The code of redis where its messages are probed: a probe is a breakpoint in it."""
+
+    def __init__(self, pid, path):
+        symbols = subprocess.run(["nm", "-D", path], capture_output=True, text=True, check=True).stdout.splitlines()
+        self.pid = pid
+        self.address = next(int(line.split()[0], 16) for line in symbols if line.endswith(" T readQueryFromClient"))
+        with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
+            self.address += min(int(line.split("-")[0], 16) for line in maps if line.rstrip().endswith(path))
+        self.as_made = self.read()
+
+    def read(self):
+        with open(f"/proc/{self.pid}/mem", "rb") as memory:
+            memory.seek(self.address)
+            return memory.read(32)
+
+    def is_probed(self):
+        return self.read() != self.as_made
 
 
 def words(agent):
@@ -75,7 +97,10 @@ def check_blocks(agent):
 
 def main():
     bad.need_tracing()
-    group, redis = redis_in_group("governor")
+    program = bad.scratch("redis-server")
+    shutil.copy(shutil.which("redis-server") or bad.skip_all("no redis-server"), program)
+    group, redis = redis_in_group("governor", program=program) # its own file: other agents probe that of the system
+    code = Code(redis.pid, program)
     port, path = free_port(), bad.scratch("governor.socket")
     config = {"block": {"threshold": "40ms"}, "store": {"interval": "500ms"}, "metrics": {"listen": f"127.0.0.1:{port}"},
               "agent": {"control": path},
@@ -83,7 +108,9 @@ def main():
     load = Load(redis)
     load.start()
     agent = Agent("governor", group, config)
+    ok(bad.wait_for(code.is_probed), "at first redis' messages are probed")
     ok(bad.wait_for(lambda: words(agent)[-1:] == ["blind"], 120), "with a tiny budget it ends blind", words(agent))
+    ok(bad.wait_for(lambda: not code.is_probed()), "no mark is left in redis' code")
     ok(words(agent) == ORDER, "the steps come in their order", words(agent))
     levels = [i["governor_level"] for i in agent.records("interval")]
     ok(levels == sorted(levels) and levels[-1] == 6, "so do the levels", levels)
@@ -101,6 +128,7 @@ def main():
     agent.process.send_signal(signal.SIGHUP)
     ok(bad.wait_for(lambda: words(agent)[-1] is None, 120), "with a larger budget it gives all back", words(agent))
     ok(words(agent) == ORDER + ORDER[-2::-1], "one step after the other", words(agent))
+    ok(bad.wait_for(code.is_probed), "the marks are back")
     cnt = len(agent.records("block"))
     ok(bad.wait_for(lambda: any(not b.get("reduced") for b in agent.records("block")[cnt:])), "blocks are whole again")
     load.ends = True

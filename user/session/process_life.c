@@ -158,9 +158,11 @@ static void put_on(struct loader *loader, struct process_entry *process)
 		log__verbose("%s", err.msg);
 }
 
-static void pace(struct loader *loader, struct process_entry *process, uint64_t now_ns, bool taken)
+static void pace(struct session *s, struct process_entry *process, uint64_t now_ns, bool taken)
 {
-	bool rests = !mark_duty__look(&process->duty, now_ns, process->dispatch_cnt);
+	struct loader *loader = s->loader;
+	bool rests = !mark_duty__look(&process->duty, now_ns, process->dispatch_cnt) &&
+		     s->opts->marks == MARKS_AUTO;
 	bool off = rests || taken;
 
 	if (off == process->marks_off || loader__pause_marks(loader, process->pid, off))
@@ -186,7 +188,7 @@ void session__pace_marks(struct session *s)
 	hists__each(s->report.live, add_dispatches, table);
 	for (process = table->entries; process; process = process->hh.next)
 		if (!process->ended)
-			pace(s->loader, process, now_ns, taken);
+			pace(s, process, now_ns, taken);
 }
 
 static void reset_marks(struct session *s, struct process_entry *process)

@@ -177,6 +177,9 @@ static void *run(void *arg)
 			return NULL;
 		if (files->rests) {
 			files->scan_due = true; /* what comes meanwhile is lost */
+			/* a pause of marks only notes the process: take them off here */
+			if (!reaper__is_busy(files->reaper))
+				uprobe_files__follow_busy(files);
 			continue;
 		}
 		if (fds[0].revents) {
