@@ -97,11 +97,49 @@ static void test_off(void)
 	is_uint(run(&gov, 20 * NS_PER_MS, 100, GOVERNOR_GIVE), 0, "and nothing taken");
 }
 
+static bool is_five(void *ctx, unsigned level)
+{
+	(void)ctx;
+	return level == GOVERNOR_PROCESSES;
+}
+
+static bool is_none(void *ctx, unsigned level)
+{
+	(void)ctx;
+	(void)level;
+	return false;
+}
+
+/* A level that came back too early makes only that one late. */
+static void test_way_back(void)
+{
+	struct governor gov = fresh();
+
+	while (gov.level < GOVERNOR_PROCESSES + 3)
+		governor__took(&gov, false);
+	run(&gov, NS_PER_MS, 100, GOVERNOR_GIVE);
+	run(&gov, 90 * NS_PER_MS, 100, GOVERNOR_TAKE);
+	ok(run(&gov, NS_PER_MS, 200, GOVERNOR_GIVE) > 60, "given back too early: later now");
+	ok(run(&gov, NS_PER_MS, 200, GOVERNOR_GIVE) > 60,
+	   "the next, as long as it is not known to hold");
+	for (unsigned i = 0; i < 70; i++)
+		governor__judge(&gov, S, 8 * NS_PER_MS);
+	is_uint(run(&gov, NS_PER_MS, 200, GOVERNOR_GIVE), 32, "it held: without more delay");
+	gov.level = GOVERNOR_PROCESSES + 4;
+	ok(governor__skip(&gov, is_five, NULL) && gov.level == GOVERNOR_PROCESSES,
+	   "levels of ended processes are skipped");
+	ok(!governor__skip(&gov, is_five, NULL), "but not one of a living process");
+	ok(governor__skip(&gov, is_none, NULL) && gov.level == GOVERNOR_NO_POOLS,
+	   "nor one that is not of a process");
+	ok(!governor__skip(&gov, is_none, NULL), "which stays");
+}
+
 int main(void)
 {
 	test_take();
 	test_burst();
 	test_give();
 	test_off();
+	test_way_back();
 	return tap__done();
 }

@@ -38,6 +38,8 @@ static void add_cost(struct governor *gov, uint64_t elapsed_ns, uint64_t cost_ns
 	gov->costs_ns[gov->cost_cnt++ % GOVERNOR_WINDOW] = (uint64_t)rate;
 	if (gov->since_back_ns != UINT64_MAX)
 		gov->since_back_ns += elapsed_ns;
+	if (gov->since_back_ns != UINT64_MAX && gov->since_back_ns >= EARLY_NS)
+		gov->patience_ns = gov->recover_ns; /* what was given back has held */
 }
 
 static bool may_give(struct governor *gov, uint64_t mean_ns, uint64_t elapsed_ns)
@@ -95,6 +97,15 @@ void governor__gave(struct governor *gov)
 		gov->level--;
 	gov->since_back_ns = 0;
 	forget_costs(gov);
+}
+
+bool governor__skip(struct governor *gov, bool (*is_used)(void *ctx, unsigned level), void *ctx)
+{
+	unsigned level = gov->level;
+
+	while (gov->level >= GOVERNOR_PROCESSES && !is_used(ctx, gov->level))
+		gov->level--;
+	return gov->level != level;
 }
 
 const char *governor__word(const struct governor *gov)

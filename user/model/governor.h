@@ -45,6 +45,12 @@ enum governor_step governor__judge(struct governor *gov, uint64_t elapsed_ns, ui
 void governor__took(struct governor *gov, bool blind);
 void governor__gave(struct governor *gov);
 
+/*
+ * Lowers the level while it is one of a process, and is_used says that no process has it: there is
+ * nothing to give back. True: it was lowered.
+ */
+bool governor__skip(struct governor *gov, bool (*is_used)(void *ctx, unsigned level), void *ctx);
+
 /* The mean of the last periods, in ns of CPU time a second. */
 uint64_t governor__cost(const struct governor *gov);
 

@@ -153,6 +153,17 @@ static void watch_again(struct session *s, unsigned level)
 	session__limit_all(s);
 }
 
+static bool is_used(void *ctx, unsigned level)
+{
+	const struct session *s = ctx;
+	const struct process_entry *process;
+
+	for (process = s->processes.entries; process; process = process->hh.next)
+		if (process->over_budget == level && !process->ended)
+			return true;
+	return false;
+}
+
 static void set_blind(struct session *s, bool blind)
 {
 	struct err err = {};
@@ -288,6 +299,8 @@ static void on_period(void *ctx, uint64_t arg)
 	g->cpu_ns = cpu_ns;
 	g->dispatch_cnt = cnt;
 	g->period_ns = now;
+	if (!g->gov.blind && governor__skip(&g->gov, is_used, s))
+		report(s, "the processes of a level ended:");
 	step = governor__judge(&g->gov, elapsed_ns, g->last_ns);
 	if (step == GOVERNOR_TAKE)
 		take(s);
