@@ -2,6 +2,7 @@
 /*
  * Parks: which functions make one, by rows; and on a thread's stack, with remains of earlier calls.
  */
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -208,6 +209,46 @@ static void test_stack(const struct catalogue *cat, struct symbolizer *sym)
 	loop_owner__free(owners);
 }
 
+static uint32_t kinds_in(int fd, uint32_t pid)
+{
+	struct jank_parks parks = {};
+
+	bpf_map_lookup_elem(fd, &pid, &parks);
+	return parks.off_end ? UINT32_MAX : parks.kinds;
+}
+
+/* A process that is left alone for a while: switched off by the budget. */
+static void test_left_alone(void)
+{
+	struct park_bpf_fds maps = PARK_MAPS_NONE;
+	struct parks *parks = parks__new(&maps, NULL, NULL);
+	int fd;
+
+	fd = bpf_map_create(BPF_MAP_TYPE_HASH, "t", 4, sizeof(struct jank_parks), 8, NULL);
+	maps.left_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "t", 4, 4, JANK_LEFT_MAX, NULL);
+	maps.change_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "t", 4, 4, 1, NULL);
+	maps.processes_fd = fd;
+	if (!parks || fd < 0 || maps.left_fd < 0 || maps.change_fd < 0) {
+		ok(true, "no BPF maps for this user # SKIP");
+	} else {
+		parks__watch_idle(parks, 7, false);
+		parks__leave_alone(parks, 7, 0, UINT64_MAX);
+		is_uint(kinds_in(fd, 7), UINT32_MAX, "a process is left alone");
+		parks__watch_again(parks, 7);
+		is_uint(kinds_in(fd, 7), JANK_PARKS_MAIN, "its main thread is watched again");
+		parks__leave_alone(parks, 8, 0, UINT64_MAX);
+		parks__watch_idle(parks, 8, false);
+		is_uint(kinds_in(fd, 8), UINT32_MAX, "that it may be watched changes nothing");
+		parks__watch_again(parks, 8);
+		is_uint(kinds_in(fd, 8), JANK_PARKS_MAIN, "until it is watched again");
+		parks__leave_alone(parks, 9, 0, UINT64_MAX);
+		parks__watch_again(parks, 9);
+		ok(!park_bpf_fds__has_process(&maps, 9), "one without parks has none again");
+	}
+	parks__free(parks);
+	park_bpf_fds__close(&maps);
+}
+
 int main(void)
 {
 	const struct symbolizer_opts opts = { .kallsyms = "", .demangle = true };
@@ -216,6 +257,7 @@ int main(void)
 	struct err err = {};
 
 	test_rows();
+	test_left_alone();
 	if (fixture__open(rows, &cat, &err) || symbolizer__new(&opts, &sym, &err) ||
 	    symbolizer__process(sym, getpid(), &err))
 		ok(false, "a catalogue and names: %s", err.msg);

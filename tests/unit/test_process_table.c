@@ -131,6 +131,18 @@ static void test_full_queue_of_facts(void)
 	is_int(process_table__read(&f.table, own, clock__mono_ns(), &err), 0, "it is read");
 	ok(!own->announced && f.losses.cnt[LOSS_QUEUE_FULL] == 1,
 	   "that the sink thread knows nothing of it is a loss");
+	process_table__announce_due(&f.table);
+	ok(!own->announced && f.losses.cnt[LOSS_QUEUE_FULL] == 1, "counted once");
+	drain(&f);
+	process_table__announce_due(&f.table);
+	ok(own->announced && !own->facts_due, "it is announced when there is room");
+	process_table__announce(&f.table, own);
+	ok(own->announced && own->facts_due, "refused another time, it is still known");
+	is_uint(drain(&f), 1, "the first facts are taken");
+	process_table__announce_due(&f.table);
+	is_uint(drain(&f), 1, "then the second");
+	process_table__announce_due(&f.table);
+	is_uint(drain(&f), 0, "once");
 	end(&f);
 }
 

@@ -34,6 +34,7 @@ struct process {
 	struct judged *threads;		 /* the judged ones */
 	uint64_t since_ns;		 /* the probes have known it since */
 	struct jank_parks parks;	 /* copy of the probes' entry */
+	struct jank_parks former;	 /* the same before it was left alone */
 	uint32_t chain_tids[JANK_PARK_CHAIN_MAX]; /* tids of the threads that asked */
 	unsigned next;				  /* next chain to replace */
 	struct jank_park_place *places;
@@ -141,6 +142,31 @@ static uint32_t kinds_of(const struct catalogue_row *row)
 	       (catalogue_row__parks_somewhere(row) ? JANK_PARKS_BY_PLACE : 0);
 }
 
+static bool is_whole(const struct jank_parks *parks)
+{
+	return !parks->off_start && parks->off_end == UINT64_MAX;
+}
+
+/* Is all of its code left alone? The probes drop a process at exec, so check their map. */
+static bool is_left(const struct parks *parks, const struct process *process)
+{
+	return process && is_whole(&process->parks) &&
+	       park_bpf_fds__has_process(parks->maps, process->pid);
+}
+
+/* For the probes; of a process that is left alone: when it is watched again. */
+static int set_kinds(struct parks *parks, struct process *process, uint32_t kinds)
+{
+	const struct jank_parks now = { .kinds = kinds };
+
+	if (is_left(parks, process)) {
+		process->former = now;
+		return 0;
+	}
+	process->parks = now;
+	return park_bpf_fds__set_process(parks->maps, process->pid, &process->parks);
+}
+
 /* The probes drop a process at exec, so check their map. */
 int parks__update(struct parks *parks, uint32_t pid, const struct catalogue_row *row)
 {
@@ -155,8 +181,7 @@ int parks__update(struct parks *parks, uint32_t pid, const struct catalogue_row 
 	process = process ?: add(parks, pid);
 	if (!process)
 		return -ENOMEM;
-	process->parks = (struct jank_parks){ .kinds = kinds_of(row) };
-	res = park_bpf_fds__set_process(parks->maps, pid, &process->parks);
+	res = set_kinds(parks, process, kinds_of(row));
 	if (process->row != row)
 		process->since_ns = clock__mono_ns();
 	process->row = row;
@@ -168,7 +193,8 @@ int parks__watch_idle(struct parks *parks, uint32_t pid, bool workers)
 {
 	struct process *process = find(parks, pid);
 
-	if (parks->maps->processes_fd < 0 || park_bpf_fds__has_process(parks->maps, pid))
+	if (parks->maps->processes_fd < 0 || (park_bpf_fds__has_process(parks->maps, pid) &&
+					      (!is_left(parks, process) || process->former.kinds)))
 		return 0;
 	process = process ?: add(parks, pid);
 	if (!process)
@@ -176,35 +202,41 @@ int parks__watch_idle(struct parks *parks, uint32_t pid, bool workers)
 	forget_threads(process); /* of the previous program */
 	process->row = NULL;
 	process->alike_tid = 0;
-	process->parks = (struct jank_parks){
-		.kinds = JANK_PARKS_MAIN | (workers ? JANK_PARKS_WORKERS : 0),
-	};
-	return park_bpf_fds__set_process(parks->maps, pid, &process->parks);
+	return set_kinds(parks, process, JANK_PARKS_MAIN | (workers ? JANK_PARKS_WORKERS : 0));
 }
 
 int parks__leave_alone(struct parks *parks, uint32_t pid, uint64_t code_start, uint64_t code_end)
 {
 	struct process *process = find(parks, pid);
+	bool known;
 
 	if (parks->maps->processes_fd < 0)
 		return 0;
 	process = process ?: add(parks, pid);
 	if (!process)
 		return -ENOMEM;
-	if (process->parks.off_end == code_end && park_bpf_fds__has_process(parks->maps, pid))
+	known = park_bpf_fds__has_process(parks->maps, pid);
+	if (process->parks.off_end == code_end && known)
 		return 0;
+	process->former =
+		known && !is_whole(&process->parks) ? process->parks : (struct jank_parks){};
 	process->parks = (struct jank_parks){ .off_start = code_start, .off_end = code_end };
 	return park_bpf_fds__set_process(parks->maps, pid, &process->parks);
 }
 
-void parks__watch_again(struct parks *parks, uint32_t pid)
+int parks__watch_again(struct parks *parks, uint32_t pid)
 {
 	struct process *process = find(parks, pid);
+	bool left = is_left(parks, process);
 
-	if (!process || process->parks.off_start || process->parks.off_end != UINT64_MAX)
-		return;
-	process->parks = (struct jank_parks){};
+	if (!process || !is_whole(&process->parks))
+		return 0;
+	process->parks = left ? process->former : (struct jank_parks){}; /* an exec ends them */
+	process->former = (struct jank_parks){};
+	if (process->parks.kinds || process->parks.off_end)
+		return park_bpf_fds__set_process(parks->maps, pid, &process->parks);
 	park_bpf_fds__drop_process(parks->maps, pid);
+	return 0;
 }
 
 struct search {

@@ -36,8 +36,11 @@ int parks__watch_idle(struct parks *parks, uint32_t pid, bool workers);
  */
 int parks__leave_alone(struct parks *parks, uint32_t pid, uint64_t code_start, uint64_t code_end);
 
-/* Ends that, if it was for all code of the process. */
-void parks__watch_again(struct parks *parks, uint32_t pid);
+/*
+ * Ends that, if it was for all code of the process: it has again what parks__update and
+ * parks__watch_idle set. 0 or -errno.
+ */
+int parks__watch_again(struct parks *parks, uint32_t pid);
 
 /*
  * Examines each thread of the process in /proc, and the stacks of those that poll now (with a time

@@ -180,6 +180,7 @@ void session__sweep(struct session *s)
 	struct process_entry *process, *next;
 
 	process_table__report_pending(&s->processes);
+	process_table__announce_due(&s->processes);
 	if (!finds(s))
 		return;
 	if (s->opts->follow)

@@ -44,8 +44,7 @@ int left_alone__update(struct left_alone *left, const struct identity *process,
 		info.code_start = 0;
 		info.code_end = UINT64_MAX;
 	} else if (!is_off(left, row)) {
-		parks__watch_again(left->parks, process->pid);
-		return 0;
+		return parks__watch_again(left->parks, process->pid);
 	}
 	res = keep(left, process, row);
 	if (res)

@@ -185,6 +185,7 @@ void process_table__announce(struct process_table *table, struct process_entry *
 {
 	struct item item = { .kind = ITEM_PROCESS, .pid = process->pid };
 
+	process->facts_due = true;
 	if (table->on_facts)
 		table->on_facts(table->ctx, process);
 	item.data = identity__copy(process->identity);
@@ -192,9 +193,38 @@ void process_table__announce(struct process_table *table, struct process_entry *
 		losses__add(table->losses, LOSS_NO_MEMORY, 1);
 		return;
 	}
-	process->announced = process_table__queue(table, &item, LOSS_QUEUE_FULL, JANK_SHARE_RECORD);
-	if (!process->announced)
+	process->facts_due =
+		!process_table__queue(table, &item, LOSS_QUEUE_FULL, JANK_SHARE_RECORD);
+	process->announced |= !process->facts_due;
+	if (process->facts_due)
 		identity__free(item.data);
+}
+
+/* The loss was counted when they were refused. */
+static void announce_again(struct process_table *table, struct process_entry *process)
+{
+	struct item item = {
+		.kind = ITEM_PROCESS,
+		.pid = process->pid,
+		.uid = process_table__uid(table, process->pid),
+		.data = identity__copy(process->identity),
+	};
+
+	if (!item.data)
+		return;
+	process->facts_due = queue__put(table->queue, &item) != QUEUE_ROOM;
+	process->announced |= !process->facts_due;
+	if (process->facts_due)
+		identity__free(item.data);
+}
+
+void process_table__announce_due(struct process_table *table)
+{
+	struct process_entry *process;
+
+	for (process = table->entries; process; process = process->hh.next)
+		if (process->facts_due && process->identity && !process_entry__has_ended(process))
+			announce_again(table, process);
 }
 
 static bool send_exit(struct process_table *table, const struct pending_exit *end)

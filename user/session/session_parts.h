@@ -78,6 +78,7 @@ struct process_entry {
 	bool keeps_alive;	   /* tracing continues while it lives */
 	bool ended;		   /* -a: ended before it was read */
 	bool announced;		   /* the sink thread knows it */
+	bool facts_due;		   /* its queue refused the last facts */
 	uint64_t late_ns; /* delay from the start until its first loop was known; 0: none */
 	bool loop_seen, main_seen; /* a thread, the main thread was in a loop */
 	bool scan_due;		   /* may have mapped libraries that were not searched */
@@ -129,6 +130,8 @@ int process_table__read(struct process_table *table, struct process_entry *proce
 /* The process can't be read any more: its name is comm. Returns 0 or -ENOMEM. */
 int process_entry__set_name(struct process_entry *process, const char *comm);
 void process_table__announce(struct process_table *table, struct process_entry *process);
+/* Announces those again that the queue refused. */
+void process_table__announce_due(struct process_table *table);
 
 /* False: the queue to the sink thread is full. */
 bool process_table__send_exit(struct process_table *table, uint32_t pid);
