@@ -533,6 +533,8 @@ void output__on_exit(struct output *out, uint32_t pid)
 {
 	if (out->answers)
 		answers_writer__on_exit(out->answers, pid);
+	if (out->limits) /* of an agent, whose summary does not list ended processes either */
+		reported__end(&out->reported, pid);
 }
 
 int output__interval(struct output *out, struct interval *interval)

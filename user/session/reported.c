@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define LOOPS_MAX 4096 /* blocks of further loops are counted together, as in the summary */
+#define LOOP_KINDS 64	/* above all JANK_LOOP_* */
+#define LOOPS_MAX  4096 /* blocks of further loops are counted together, as in the summary */
 
 void reported__free(struct reported *reported)
 {
@@ -52,6 +53,16 @@ int reported__add(struct reported *reported, const struct block *block)
 	}
 	(loop ?: &reported->others)->cnt++;
 	return res;
+}
+
+void reported__end(struct reported *reported, uint32_t pid)
+{
+	for (uint32_t kind = 0; kind < LOOP_KINDS; kind++) {
+		struct reported_loop *loop = find(reported, pid, kind);
+
+		if (loop)
+			loop->ended = true;
+	}
 }
 
 /* Blocks of loops without an entry of their own count for the first entry of pid 0. */
@@ -113,6 +124,14 @@ static int tell(struct reported_loop *loop, struct interval *interval)
 	return 0;
 }
 
+static void move_to_others(struct reported *reported, struct reported_loop *loop)
+{
+	reported->others.cnt += loop->cnt;
+	reported->others.told_cnt += loop->told_cnt;
+	HASH_DEL(reported->loops, loop);
+	free(loop);
+}
+
 int reported__set_interval(struct reported *reported, struct interval *interval)
 {
 	struct reported_loop *loop, *next;
@@ -120,7 +139,10 @@ int reported__set_interval(struct reported *reported, struct interval *interval)
 
 	interval->hang_cnt = reported->hang_cnt - reported->told_hang_cnt;
 	reported->told_hang_cnt = reported->hang_cnt;
-	HASH_ITER (hh, reported->loops, loop, next)
+	HASH_ITER (hh, reported->loops, loop, next) {
 		res = res ?: tell(loop, interval);
+		if (!res && loop->ended)
+			move_to_others(reported, loop);
+	}
 	return res;
 }

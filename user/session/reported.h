@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "model/block.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Number of reported blocks of a process, for one kind of loop. */
@@ -17,6 +18,7 @@ struct reported_loop {
 	} key;
 	uint64_t cnt;
 	uint64_t told_cnt; /* of them, in intervals */
+	bool ended;	   /* its process has */
 	UT_hash_handle hh;
 };
 
@@ -32,6 +34,9 @@ void reported__free(struct reported *reported); /* frees what it points to */
 
 /* Counts a block or hang. 0 or -ENOMEM: its loop is among the others. */
 int reported__add(struct reported *reported, const struct block *block);
+
+/* The process ended: after the next interval its blocks count for the others. */
+void reported__end(struct reported *reported, uint32_t pid);
 
 /* Sets the counts of blocks and hangs, and those of its loops. */
 void reported__set_summary(const struct reported *reported, struct summary *summary);
