@@ -225,7 +225,7 @@ static void test_trials(void)
 	}
 }
 
-/* The dispersion of six intervals is an estimate, and a small one makes a difference look certain. */
+/* The dispersion of few intervals is an estimate: a small one makes a difference look certain. */
 static void test_few_intervals(void)
 {
 	static const struct world world = { 4, 5, 100, 50, 0 }, more = { 20, 5, 100, 50, 0 };
