@@ -238,6 +238,13 @@ def test_tls(total):
                 "--clickhouse-key-file", client[1])
     ok(done.returncode == 0 and position(folder)["sent_records"] == total, "TLS: with both, all is sent", done)
     backend.close()
+    proxy = Backend(tls=server)
+    to = "http://backend.invalid:8123"
+    folder, done = attempt(proxy, "--clickhouse-proxy", proxy.url, "--timeout", "1500ms", url=to)
+    ok(done.returncode == 1 and not proxy.all, "TLS: a proxy that nobody vouches for", done)
+    folder, done = attempt(proxy, "--clickhouse-proxy", proxy.url, "--clickhouse-ca-file", server[0], url=to)
+    ok(done.returncode == 0 and position(folder)["sent_records"] == total, "TLS: ca-file holds for a proxy, too", done)
+    proxy.close()
 
 
 def test_secrets(total):

@@ -210,8 +210,12 @@ static void set_connection(CURL *h, const struct http_settings *s)
 	curl.easy_setopt(h, CURLOPT_CONNECTTIMEOUT_MS,
 			 (long)ms < CONNECT_MS ? (long)ms : CONNECT_MS);
 	curl.easy_setopt(h, CURLOPT_TIMEOUT_MS, (long)ms);
-	if (s->ca_file)
+	curl.easy_setopt(h, CURLOPT_PROXY_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	if (s->ca_file) {
 		curl.easy_setopt(h, CURLOPT_CAINFO, s->ca_file);
+		curl.easy_setopt(h, CURLOPT_PROXY_CAINFO, s->ca_file);
+	}
+	/* Not for a proxy: it gets no certificate of ours. */
 	if (s->cert_file)
 		curl.easy_setopt(h, CURLOPT_SSLCERT, s->cert_file);
 	if (s->key_file)

@@ -27,7 +27,7 @@ struct http;
 struct http_settings {
 	const char *user, *password_file; /* basic authentication */
 	const char *token_file;		  /* bearer authentication */
-	const char *ca_file;		  /* NULL: the system's authorities */
+	const char *ca_file;		  /* also of an https proxy; NULL: the system's */
 	const char *cert_file, *key_file; /* of the client, PEM */
 	const char *proxy;		  /* NULL: that of the environment (https_proxy, …) */
 	uint64_t timeout_ns;		  /* of a request; 0: HTTP_TIMEOUT_NS */
