@@ -41,7 +41,7 @@ void reported__end(struct reported *reported, uint32_t pid);
 /* Sets the counts of blocks and hangs, and those of its loops. */
 void reported__set_summary(const struct reported *reported, struct summary *summary);
 
-/* Sets the counts of hangs and of the loops to what is new since the last interval. 0 or -ENOMEM. */
+/* Sets the counts of hangs and loops to what is new since the last interval. 0 or -ENOMEM. */
 int reported__set_interval(struct reported *reported, struct interval *interval);
 
 #endif
