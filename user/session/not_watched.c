@@ -52,6 +52,12 @@ int left_alone__update(struct left_alone *left, const struct identity *process,
 	return parks__leave_alone(left->parks, process->pid, info.code_start, info.code_end);
 }
 
+void left_alone__on_exit(struct left_alone *left, uint32_t pid)
+{
+	if (left->forgets)
+		unwatched__drop(&left->list, pid);
+}
+
 /* Adds the processes to the list, replacing their other entries. Returns 0 or -ENOMEM. */
 static int left_alone__report(const struct left_alone *left, struct unwatched_list *list)
 {

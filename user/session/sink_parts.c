@@ -85,6 +85,7 @@ int sink_parts__open(struct sink_parts *parts, const struct sink_parts_opts *opt
 		return res;
 	parts->message_names = (struct message_names){ parts->symbolizer, parts->catalogue };
 	parts->left_alone.parks = parts->parks;
+	parts->left_alone.forgets = options->command == CMD_AGENT;
 	parts->left_alone.choice = lists_loops ? NULL : parts->choice;
 	parts->not_watched = (struct not_watched){
 		.left_alone = &parts->left_alone,
@@ -191,6 +192,11 @@ static void leave_alone(struct sink_parts *parts, const struct identity *process
 	     LOSS_NO_MEMORY);
 }
 
+static void drop_left_alone(struct sink_parts *parts, uint32_t pid)
+{
+	left_alone__on_exit(&parts->left_alone, pid);
+}
+
 /* Skips programs known by themselves: they have parks of their own, or are left alone (Go). */
 static void find_waits(struct sink_parts *parts, const struct identity *process)
 {
@@ -251,7 +257,7 @@ static const struct sink_module {
 	{ find_program, drop_loops },		 /* catalogue/loop_owner.h */
 	{ NULL, drop_idle_places },		 /* catalogue/idle_places.h */
 	{ NULL, end_probation },		 /* session/probation.h */
-	{ leave_alone, NULL },			 /* not_watched.c: the list outlives the process */
+	{ leave_alone, drop_left_alone },	 /* not_watched.c */
 	{ find_waits, drop_parks },		 /* enrich/parks.h */
 	{ journal_process, drop_answers },	 /* journal/answers_writer.h */
 	{ keep_name, keep_unwatched },		 /* not_watched.c */

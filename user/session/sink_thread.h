@@ -68,12 +68,14 @@ void probation__end(struct probation *probation);		    /* drops all */
 struct left_alone {
 	struct parks *parks;		  /* borrowed, as is choice */
 	const struct loop_choice *choice; /* NULL: all loops are wanted */
+	bool forgets;			  /* ended ones: an agent, whose list would only grow */
 	struct unwatched_list list;	  /* ended or not */
 };
 
 /* A process was seen or replaced its program; row is its row, or NULL. Returns 0 or -errno. */
 int left_alone__update(struct left_alone *left, const struct identity *process,
 		       const struct catalogue_row *row);
+void left_alone__on_exit(struct left_alone *left, uint32_t pid);
 void left_alone__free(struct left_alone *left);
 
 struct not_watched {
