@@ -164,6 +164,18 @@ static bool is_used(void *ctx, unsigned level)
 	return false;
 }
 
+/* An exec while nothing was watched was not seen. */
+static void read_again(struct session *s)
+{
+	struct process_entry *process;
+	struct err err = {};
+
+	for (process = s->processes.entries; process; process = process->hh.next)
+		if (process->pidfd >= 0 && !process_entry__has_ended(process) &&
+		    process_table__read(&s->processes, process, clock__mono_ns(), &err))
+			log__verbose("%s", err.msg);
+}
+
 static void set_blind(struct session *s, bool blind)
 {
 	struct err err = {};
@@ -175,6 +187,11 @@ static void set_blind(struct session *s, bool blind)
 	}
 	if (loader__see(s->loader, !blind, &err))
 		log__error("%s", err.msg);
+	if (blind)
+		return;
+	s->compat_watch.attached = false; /* loader__see detached its probes */
+	s->compat_watch.some = true;	  /* one may have started */
+	read_again(s);
 }
 
 /* What the levels up to this one take away; the rest is given back. */

@@ -156,7 +156,8 @@ static void on_look(void *ctx, uint64_t arg)
 	session__pace_marks(s);
 	mapping_events__until(&s->mappings, clock__mono_ns());
 	session__scan_due(s);
-	compat_watch__look(&s->compat_watch);
+	if (!s->govern.gov.blind)
+		compat_watch__look(&s->compat_watch);
 	cgroup_watch__look(&s->cgroup_watch);
 	session__sweep(s);
 	session__report_unread();
