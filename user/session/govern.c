@@ -231,6 +231,8 @@ static void take(struct session *s)
 	if (process) {
 		process->over_budget = gov->level;
 		session__limit_all(s);
+		log__warn("budget: process %u (%s) is not watched: it has most dispatches",
+			  process->pid, process->identity->name ?: "?");
 	}
 	if (gov->blind)
 		set_blind(s, true);

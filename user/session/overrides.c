@@ -42,14 +42,29 @@ void session__limit(struct session *s, struct process_entry *process)
 void session__limit_all(struct session *s)
 {
 	struct process_entry *process;
+	bool changed = false;
 
 	for (process = s->processes.entries; process; process = process->hh.next) {
 		bool was_off = process->identity && process->identity->is_off;
 
 		session__limit(s, process);
-		if (process->identity && was_off != process->identity->is_off && !process->ended)
-			process_table__announce(&s->processes, process);
+		if (!process->identity || was_off == process->identity->is_off || process->ended)
+			continue;
+		process_table__announce(&s->processes, process);
+		changed = true;
 	}
+	if (changed)
+		session__look_unwatched_soon(s);
+}
+
+size_t session__off_cnt(const struct session *s)
+{
+	const struct process_entry *process;
+	size_t cnt = 0;
+
+	for (process = s->processes.entries; process; process = process->hh.next)
+		cnt += process->identity && process->identity->is_off && !process->ended;
+	return cnt;
 }
 
 bool block__obey(struct block *block, const struct options *opts)

@@ -348,6 +348,8 @@ void unwatched_look__on_wait(struct process_table *table, const struct jank_rec_
 bool unwatched_look__at_end(struct unwatched_look *look, struct unwatched_list *ret);
 /* Runs a slice of the first look. True: it was the last; the result goes to the sink thread. */
 bool unwatched_look__slice(struct unwatched_look *look);
+/* wakeups.c: an agent's next look is due: what it does not watch has changed. */
+void session__look_unwatched_soon(struct session *s);
 void unwatched_look__free(struct unwatched_look *look);
 
 /* --- own_cost.c */
@@ -455,7 +457,8 @@ int session__time_intervals(struct session *s, uint64_t ns); /* from now on. 0 o
 const struct options *session__options(const struct session *s); /* as of the last reload */
 /* Sets the process's limit, also in the probes, and whether it is watched. */
 void session__limit(struct session *s, struct process_entry *process);
-void session__limit_all(struct session *s); /* the overrides, or the budget, have changed */
+size_t session__off_cnt(const struct session *s); /* living processes that are switched off */
+void session__limit_all(struct session *s);	  /* the overrides, or the budget, have changed */
 
 /* --- pause.c: pause of the agent, and its control socket */
 

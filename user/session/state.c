@@ -138,7 +138,7 @@ void session__add_state(struct session *s, struct strbuf *ret)
 	add_counts(s, &now, ret);
 	strbuf__addf(ret, "watched %zu loops of %u processes; not watched %zu\n",
 		     s->report.loop_cnt, HASH_COUNT(s->processes.entries),
-		     s->unwatched_look.found_cnt);
+		     s->unwatched_look.found_cnt + session__off_cnt(s));
 	add_missing(&s->selection.filter, ret);
 	add_losses(&now.losses, ret);
 	strbuf__addf(ret, "own cost %.2f %% of a CPU, %llu MiB of memory\n", own_cpu_pct(s, &now),
@@ -202,7 +202,7 @@ void session__add_state_json(struct session *s, struct strbuf *ret)
 	add_number(&w, "hangs", output__hang_cnt(s->sink.output));
 	add_number(&w, "loops", s->report.loop_cnt);
 	add_number(&w, "processes", HASH_COUNT(s->processes.entries));
-	add_number(&w, "not_watched", s->unwatched_look.found_cnt);
+	add_number(&w, "not_watched", s->unwatched_look.found_cnt + session__off_cnt(s));
 	add_missing_json(&s->selection.filter, &w);
 	add_lost_json(&w, &now.losses);
 	add_number(&w, "user_cpu_ns", now.cpu_ns - s->report.start_cpu_ns);

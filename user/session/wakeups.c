@@ -89,6 +89,16 @@ static void on_unwatched(void *ctx, uint64_t arg)
 							       PAUSE_NS, on_unwatched, s);
 }
 
+void session__look_unwatched_soon(struct session *s)
+{
+	struct unwatched_look *look = &s->unwatched_look;
+
+	if (s->opts->command != CMD_AGENT || look->timer_fd < 0 || look->list)
+		return; /* a look that has begun reports it, too */
+	event_loop__remove(s->event_loop, look->timer_fd);
+	look->timer_fd = event_loop__timer(s->event_loop, UNWATCHED_NS, PAUSE_NS, on_unwatched, s);
+}
+
 static void on_more_mains(void *ctx, uint64_t arg)
 {
 	struct session *s = ctx;
