@@ -25,7 +25,7 @@ NOW = int(time.time())
 SINCE = NOW - 7200
 HOSTS, SLOTS = 48, 6
 EQUAL, MORE, LONGER, COUNTED = "aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb", "cccccccccccccccc", "dddddddddddddddd"
-STALL, BULK = "1111111111111111", "2222222222222222"
+STALL, BULK, HANGS, MANY = "1111111111111111", "2222222222222222", "3333333333333333", "4444444444444444"
 HOSTILE = "it's \\ \"q\" \x1b[31m\n\t\x01{limit} \u2028 -- ;"
 tap = Tap()
 
@@ -266,13 +266,32 @@ def test_canary(cluster):
         tap.check(verdict.get(("p50", None)) == "same", "quantiles of five minutes are compared", findings)
 
 
-def test_show(cluster):
+
+def test_show(pb, cluster):
+    batch = Batch(pb, 6000, 1)
+    batch.block(6000, "6.0", MORE, SINCE, 5 * 10**9, process="other", unit="other.service")
+    for signature in (MORE, HANGS):
+        hang = batch.block(6000, "6.0", signature, SINCE, 20 * 10**9, process="other", unit="other.service")
+        batch.add().hang.CopyFrom(hang)
+        batch.records.remove(next(record for record in batch.records if record.block.delay_ns == 20 * 10**9))
+    send(cluster.shards[0][0], batch.bodies())
     done = fleet(cluster, "show", MORE[:8], "--since", "3h")
     tap.check(done.returncode == 0 and "version 1.1" in done.stdout and "240 blocks on 24 hosts" not in done.stdout and
               "1440 blocks on 24 hosts" in done.stdout, "show: where a signature occurs", done)
     tap.check("aeMain" in done.stdout and "200 ms" in done.stdout and "It computed in do_b()" in done.stdout, "its stack and its longest block", done)
     record = json.loads(fleet(cluster, "show", LONGER, "--json", "--since", "3h").stdout)
     tap.check(record["type"] == "block" and record["delay_ns"] == 409000000, "the longest as JSON", record["delay_ns"])
+    done = json.loads(fleet(cluster, "show", MORE, "--json", "--since", "3h").stdout)
+    tap.check(done["delay_ns"] == 5 * 10**9, "a hang under way is not the longest block", done["delay_ns"])
+    done = fleet(cluster, "show", HANGS, "--since", "3h")
+    tap.check(done.returncode == 1 and "no block" in done.stderr, "nor a block at all", done)
+    done = fleet(cluster, "show", MORE, "--since", "3h", "--unit", "redis.service")
+    tap.check("1440 blocks on 24 hosts" in done.stdout and "other" not in done.stdout and "5.00 s" not in done.stdout, "show of a unit", done)
+    done = fleet(cluster, "show", MORE, "--since", "3h", "--process", "other")
+    tap.check("1 block on 1 host, most on host-6000" in done.stdout and "redis" not in done.stdout.split("Where its")[0], "of a process", done)
+    done = fleet(cluster, "show", COUNTED, "--since", "3h")
+    tap.check(done.returncode == 0 and "288 blocks on 24 hosts" in done.stdout and "version 1.1" in done.stdout and
+              "None of its blocks has a record" in done.stdout, "of blocks that limits left out", done)
     done = fleet(cluster, "show", "eeee", "--since", "3h")
     tap.check(done.returncode == 1 and "no block" in done.stderr, "an unknown signature", done)
 
@@ -400,7 +419,7 @@ def main():
     test_diff(cluster)
     seed_canary(pb, cluster)
     test_canary(cluster)
-    test_show(cluster)
+    test_show(pb, cluster)
     test_hostile(pb, cluster)
     test_program(cluster)
     test_errors(cluster)

@@ -115,7 +115,11 @@ static int show(struct fleet *fleet, const struct options *opts, struct err *err
 
 	if (!res && opts->format != FORMAT_JSON)
 		res = print(&sb, err);
-	if (!res && opts->format == FORMAT_JSON)
+	if (!res && opts->format == FORMAT_JSON && !record.len)
+		res = err__set(err, ENODATA,
+			       "'%.32s': none of its blocks has a record: show it without --json",
+			       opts->files[1]);
+	else if (!res && opts->format == FORMAT_JSON)
 		strbuf__addc(&record, '\n');
 	if (!res)
 		res = print_record(opts, &record, err);

@@ -205,6 +205,10 @@ int fleet__show(struct fleet *fleet, const struct fleet_filter *filter, const ch
 		res = show_stacks(fleet, &shown, err);
 	if (!res)
 		res = fleet__ask(fleet, "worst", values, cnt, take_worst, &shown, err);
+	if (!res && !ret_record->len)
+		strbuf__adds(ret,
+			     "\nNone of its blocks has a record: the limits of the agents left "
+			     "them out, or they were too large\n");
 	for (size_t i = 0; i < shown.stack_cnt; i++)
 		free(shown.stacks[i].hash);
 	free(shown.signature);
