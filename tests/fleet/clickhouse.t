@@ -206,6 +206,9 @@ def test_top(cluster):
     tap.check(row["dispatches"] == dispatches and abs(row["per_million"] - rate) < 1e-3 * rate and
               row["per_million_low"] < rate < row["per_million_high"] and row["hosts"] == HOSTS and
               row["client_ns"] == truth[MORE] * 2 * 10**8 and row["first_s"] == SINCE + 20, "its rate, hosts, time and first block", row)
+    row = rows[COUNTED]
+    tap.check(row["hosts"] == HOSTS and row.get("process") == "redis-server" and row["dispatches"] == dispatches and
+              row.get("function") == "do_d" and "per_million" in row, "and of what limits left out", row)
     done = fleet(cluster, "top", "--since", "3h")
     tap.check(done.returncode == 0 and "do_b" in done.stdout and EQUAL in done.stdout.splitlines()[1] and "first seen" in done.stdout,
               "as text, the worst first", done)

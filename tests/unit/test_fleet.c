@@ -73,6 +73,7 @@ static void test_questions(void)
 		{ .name = "part", .raw = "0" },
 		{ .name = "every", .number = 1 },
 		{ .name = "hosts", .number = 20 },
+		{ .name = "rows", .number = 100 },
 		{ .name = "cluster", .text = "c" },
 		{ .name = "database", .text = "d" },
 		{ .name = "table", .raw = "t" },

@@ -149,6 +149,14 @@ uint64_t row__u64(const json_t *row, const char *name)
 	return value__u64(json_object_get(row, name));
 }
 
+int fleet__too_many(struct err *err, unsigned max, const char *what)
+{
+	return err__set(err, E2BIG,
+			"more than %u %s: ask about less time by --since and --until, or about one "
+			"--unit or --process",
+			max, what);
+}
+
 /* What a server says: its first line, safe for a terminal. */
 static void add_reason(struct strbuf *sb, const struct strbuf *body)
 {

@@ -55,6 +55,9 @@ typedef int fleet_row_fn(void *ctx, const json_t *row, struct err *err);
 int fleet__ask(struct fleet *fleet, const char *name, const struct fleet_value *values,
 	       size_t value_cnt, fleet_row_fn *take, void *ctx, struct err *err);
 
+/* Sets the error of an answer with more rows than are read. Returns it. */
+int fleet__too_many(struct err *err, unsigned max, const char *what);
+
 /* Values of a row; "" or 0 for what is missing or has another type. */
 const char *row__str(const json_t *row, const char *name);
 uint64_t row__u64(const json_t *row, const char *name);

@@ -13,6 +13,7 @@
 
 #define NAME_COLUMNS	 60
 #define SENTENCE_COLUMNS 200
+#define PAIRS_MAX	 10000
 
 static const char *const columns[] = { "signature", "unit", "version", "host" };
 
@@ -23,16 +24,17 @@ struct top_row {
 	char *process, *loop, *function, *sentence;  /* of a signature; NULL: not known */
 };
 
-struct denominator {
-	char *process, *loop;
-	uint64_t dispatches;
+/* A process and loop in which a signature occurs. */
+struct top_pair {
+	size_t row_nr;
+	uint64_t loop_key;
 };
 
 struct top {
 	struct top_row *rows;
 	size_t row_cnt;
-	struct denominator *denominators;
-	size_t denominator_cnt;
+	struct top_pair *pairs;
+	unsigned pair_cnt;
 };
 
 static void free_top(struct top *top)
@@ -44,12 +46,8 @@ static void free_top(struct top *top)
 		free(top->rows[i].function);
 		free(top->rows[i].sentence);
 	}
-	for (size_t i = 0; i < top->denominator_cnt; i++) {
-		free(top->denominators[i].process);
-		free(top->denominators[i].loop);
-	}
 	free(top->rows);
-	free(top->denominators);
+	free(top->pairs);
 }
 
 static int no_memory(struct err *err)
@@ -77,22 +75,6 @@ static int take_top(void *ctx, const json_t *row, struct err *err)
 	return to->key ? 0 : no_memory(err);
 }
 
-static int take_denominator(void *ctx, const json_t *row, struct err *err)
-{
-	struct top *top = ctx;
-	struct denominator *to =
-		reallocarray(top->denominators, top->denominator_cnt + 1, sizeof(*to));
-
-	if (!to)
-		return no_memory(err);
-	top->denominators = to;
-	to += top->denominator_cnt++;
-	to->process = strdup(row__str(row, "process"));
-	to->loop = strdup(row__str(row, "loop"));
-	to->dispatches = row__u64(row, "dispatches");
-	return to->process && to->loop ? 0 : no_memory(err);
-}
-
 static struct top_row *find_row(struct top *top, const json_t *row)
 {
 	for (size_t i = 0; i < top->row_cnt; i++)
@@ -101,12 +83,17 @@ static struct top_row *find_row(struct top *top, const json_t *row)
 	return NULL;
 }
 
-static uint64_t dispatches_of(const struct top *top, const json_t *row)
+static int add_pair(struct top *top, const struct top_row *of, uint64_t loop_key, struct err *err)
 {
-	for (size_t i = 0; i < top->denominator_cnt; i++)
-		if (!strcmp(top->denominators[i].process, row__str(row, "process")) &&
-		    !strcmp(top->denominators[i].loop, row__str(row, "loop")))
-			return top->denominators[i].dispatches;
+	struct top_pair *pairs;
+
+	if (top->pair_cnt == PAIRS_MAX)
+		return fleet__too_many(err, PAIRS_MAX, "pairs of a signature and a process");
+	pairs = reallocarray(top->pairs, top->pair_cnt + 1, sizeof(*pairs));
+	if (!pairs)
+		return no_memory(err);
+	top->pairs = pairs;
+	pairs[top->pair_cnt++] = (struct top_pair){ (size_t)(of - top->rows), loop_key };
 	return 0;
 }
 
@@ -114,10 +101,10 @@ static uint64_t dispatches_of(const struct top *top, const json_t *row)
 static int take_fault(void *ctx, const json_t *row, struct err *err)
 {
 	struct top_row *to = find_row(ctx, row);
+	int res = to ? add_pair(ctx, to, row__u64(row, "loop_key"), err) : 0;
 
-	if (!to)
-		return 0;
-	to->dispatches += dispatches_of(ctx, row);
+	if (!to || res)
+		return res;
 	if (row__u64(row, "hosts") > to->hosts)
 		to->hosts = row__u64(row, "hosts");
 	if (to->process)
@@ -127,6 +114,18 @@ static int take_fault(void *ctx, const json_t *row, struct err *err)
 	to->function = strdup(row__str(row, "function"));
 	to->sentence = strdup(row__str(row, "sentence"));
 	return to->process && to->loop && to->function && to->sentence ? 0 : no_memory(err);
+}
+
+static int take_denominator(void *ctx, const json_t *row, struct err *err)
+{
+	struct top *top = ctx;
+	uint64_t loop_key = row__u64(row, "loop_key");
+
+	(void)err;
+	for (unsigned i = 0; i < top->pair_cnt; i++)
+		if (top->pairs[i].loop_key == loop_key)
+			top->rows[top->pairs[i].row_nr].dispatches += row__u64(row, "dispatches");
+	return 0;
 }
 
 static int take_dispatches(void *ctx, const json_t *row, struct err *err)
@@ -153,16 +152,40 @@ static int take_seen(void *ctx, const json_t *row, struct err *err)
 
 /* --- questions */
 
+static int ask_denominators(struct fleet *fleet, const struct fleet_filter *filter, struct top *top,
+			    struct err *err)
+{
+	struct strbuf keys = STRBUF_INIT;
+	int res = 0;
+
+	for (unsigned i = 0; i < top->pair_cnt; i++)
+		strbuf__addf(&keys, "%s%llu", i ? ", " : "",
+			     (unsigned long long)top->pairs[i].loop_key);
+	if (keys.failed) {
+		res = no_memory(err);
+	} else if (keys.len) {
+		const struct fleet_value values[] = {
+			FLEET_VALUES(filter), { .name = "keys", .raw = strbuf__str(&keys) }
+		};
+
+		res = fleet__ask(fleet, "dispatches", values, sizeof(values) / sizeof(*values),
+				 take_denominator, top, err);
+	}
+	strbuf__free(&keys);
+	return res;
+}
+
 static int ask_signatures(struct fleet *fleet, const struct fleet_filter *filter, const char *keys,
 			  struct top *top, struct err *err)
 {
 	const struct fleet_value values[] = { FLEET_VALUES(filter),
-					      { .name = "keys", .raw = keys } };
+					      { .name = "keys", .raw = keys },
+					      { .name = "rows", .number = PAIRS_MAX + 1 } };
 	size_t cnt = sizeof(values) / sizeof(*values);
-	int res = fleet__ask(fleet, "dispatches", values, cnt, take_denominator, top, err);
+	int res = fleet__ask(fleet, "faults", values, cnt, take_fault, top, err);
 
 	if (!res)
-		res = fleet__ask(fleet, "faults", values, cnt, take_fault, top, err);
+		res = ask_denominators(fleet, filter, top, err);
 	if (!res)
 		res = fleet__ask(fleet, "seen", values, cnt, take_seen, top, err);
 	return res;
