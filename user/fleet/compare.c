@@ -33,9 +33,11 @@ struct side {
 	const char *name;
 	uint64_t host_parts; /* of 240; about the number of hosts if that is small */
 	uint64_t interval_s;
-	struct strbuf few_hosts; /* list of loops on fewer than HOSTS_MIN hosts */
-	const char *by_time;	 /* list of loops whose parts are also times, on any side */
-	fleet_row_fn *take;	 /* of the question under way */
+	struct strbuf few_hosts;   /* list of loops on fewer than HOSTS_MIN hosts */
+	const char *by_time;	   /* list of loops whose parts are also times, on any side */
+	uint64_t recorded_cnt;	   /* blocks with a record */
+	fleet_row_fn *take;	   /* of the question under way */
+	unsigned row_cnt, row_max; /* of its answer; row_max 0: no limit */
 	int (*what)(struct side *side, struct err *err);
 	int res;
 	struct err err;
@@ -130,6 +132,10 @@ static int take_faults(void *ctx, const json_t *row, struct err *err)
 	for (size_t i = 0; i < cnt && !res; i++)
 		res = diff__add_fault_blocks(side->diff, side->nr, row__str(row, "loop_key"),
 					     row__str(row, "fault"), parts[i], counts[i]);
+	if (!res)
+		diff__add_recorded(side->diff, side->nr, row__str(row, "loop_key"),
+				   row__str(row, "fault"), row__u64(row, "recorded"));
+	side->recorded_cnt += row__u64(row, "recorded");
 	return checked(res, err);
 }
 
@@ -170,7 +176,10 @@ static int ask(struct side *side, const char *name, const struct fleet_value *va
 	return fleet__ask(&side->fleet, name, values, value_cnt, take_locked, side, err);
 }
 
-/* Faults of which a sample of one in `every` blocks would have too few. 0 alone matches none. */
+/*
+ * Faults of which a sample of one in `every` recorded blocks would have too few; what limits left
+ * out has no delays. 0 alone matches none.
+ */
 static int list_rare(struct side *side, struct strbuf *ret, uint64_t *ret_every)
 {
 	const struct diff *diff = side->diff;
@@ -178,12 +187,12 @@ static int list_rare(struct side *side, struct strbuf *ret, uint64_t *ret_every)
 	struct diff_fault *fault, *next_fault;
 
 	pthread_mutex_lock(side->lock);
-	*ret_every = 1 + diff->inputs[side->nr].block_cnt / SAMPLED_MAX;
+	*ret_every = 1 + side->recorded_cnt / SAMPLED_MAX;
 	strbuf__adds(ret, "0");
 	if (*ret_every > 1)
 		HASH_ITER (hh, diff->loops, loop, next)
 			HASH_ITER (hh, loop->faults, fault, next_fault)
-				if (fault->sides[side->nr].cnt < RARE_PART * *ret_every)
+				if (fault->sides[side->nr].recorded_cnt < RARE_PART * *ret_every)
 					number__add_to_list(ret, fault->key);
 	pthread_mutex_unlock(side->lock);
 	return ret->failed ? -ENOMEM : 0;

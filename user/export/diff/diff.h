@@ -43,6 +43,7 @@ struct diff_fault {
 	char *summary;	 /* of its last block; NULL: none */
 	struct {
 		uint64_t cnt;
+		uint64_t recorded_cnt; /* of sums.c: those with a delay that can be asked for */
 		struct diff_end {
 			uint64_t ns, cnt; /* blocks that ended then, CLOCK_REALTIME */
 		} * ends;
@@ -97,6 +98,10 @@ int diff__add_histogram(struct diff *diff, unsigned side, const char *key, uint6
 /* Adds blocks of a fault in a part, and those of all faults of the loop. */
 int diff__add_fault_blocks(struct diff *diff, unsigned side, const char *key, const char *fault,
 			   uint64_t part, uint64_t cnt);
+
+/* Adds how many of them have a record; of an entry that is there. */
+void diff__add_recorded(struct diff *diff, unsigned side, const char *key, const char *fault,
+			uint64_t cnt);
 
 /* Adds a sample of the delays of a fault's blocks. */
 int diff__add_delays(struct diff *diff, unsigned side, const char *key, const char *fault,

@@ -79,15 +79,31 @@ int diff__add_fault_blocks(struct diff *diff, unsigned side, const char *key, co
 	return res;
 }
 
-int diff__add_delays(struct diff *diff, unsigned side, const char *key, const char *fault,
-		     const uint64_t *delays_ns, size_t cnt)
+static struct diff_fault *find_fault(struct diff *diff, const char *key, const char *fault)
 {
 	struct diff_loop *loop = find_loop(diff, key);
 	struct diff_fault *entry = NULL;
-	int res = 0;
 
 	if (loop)
 		HASH_FIND_STR(loop->faults, fault, entry);
+	return entry;
+}
+
+void diff__add_recorded(struct diff *diff, unsigned side, const char *key, const char *fault,
+			uint64_t cnt)
+{
+	struct diff_fault *entry = find_fault(diff, key, fault);
+
+	if (entry)
+		entry->sides[side].recorded_cnt += cnt;
+}
+
+int diff__add_delays(struct diff *diff, unsigned side, const char *key, const char *fault,
+		     const uint64_t *delays_ns, size_t cnt)
+{
+	struct diff_fault *entry = find_fault(diff, key, fault);
+	int res = 0;
+
 	for (size_t i = 0; i < cnt && !res && entry; i++)
 		res = diff__add_delay(entry, side, delays_ns[i]);
 	return res;
