@@ -86,6 +86,7 @@ class Batch:
         if left_out:
             interval.left_out.add(signature=signature, process=process, unit="redis.service", loop="epoll", kind="disk",
                                   function=f"do_{signature[0]}", blocks=left_out, total_ns=left_out * 2 * 10**8, max_ns=2 * 10**8)
+        return interval
 
     def bodies(self):
         """{part: bytes}"""
@@ -385,6 +386,20 @@ def test_errors(cluster):
         tap.check(done.returncode == 2 and "fleet" in done.stderr, f"refused: fleet {' '.join(words)}", done)
 
 
+def test_limits(pb, cluster):
+    """Of 10,001 processes on a host."""
+    batch = Batch(pb, 7000, 1)
+    interval = batch.interval(7000, "7.0", NOW - 20 * 86400, 1000)
+    for nr in range(10001):
+        interval.loops.add(loop="epoll", process=f"p{nr}", dispatches=1000, version="7.0")
+        interval.left_out.add(signature=MANY, process=f"p{nr}", loop="epoll", kind="disk", blocks=1, total_ns=10**12, max_ns=10**12)
+    send(cluster.shards[0][0], batch.bodies())
+    done = fleet(cluster, "top", "--since", "600h")
+    tap.check(done.returncode == 1 and "more than 10000 pairs" in done.stderr, "top refuses what it would cut", done)
+    done = fleet(cluster, "diff", "--since", "600h", "7.0", "7.0")
+    tap.check(done.returncode == 1 and "more than 10000 loops" in done.stderr, "and so does diff", done)
+
+
 def test_drop(pb, cluster):
     batch = Batch(pb, 4000, 1)
     then = NOW - 130 * 86400  # its month ended more than 90 days ago, too
@@ -432,6 +447,7 @@ def main():
     test_hostile(pb, cluster)
     test_program(cluster)
     test_errors(cluster)
+    test_limits(pb, cluster)
     test_drop(pb, cluster)
     cluster.end()
 

@@ -19,6 +19,8 @@
 #define SLOT_INTERVALS 3  /* at least: blocks have times, dispatches only intervals */
 #define PARTS	       16
 #define LIST_MAX       4096
+#define LOOPS_MAX      10000
+#define FAULTS_MAX     100000
 
 /*
  * A side while its answers are read. Each has a thread: the server works on one while we read the
@@ -163,16 +165,23 @@ static int take_locked(void *ctx, const json_t *row, struct err *err)
 	struct side *side = ctx;
 	int res;
 
+	if (side->row_max && ++side->row_cnt > side->row_max)
+		return fleet__too_many(err, side->row_max,
+				       side->take == take_faults ? "faults"
+								 : "loops or their parts");
 	pthread_mutex_lock(side->lock);
 	res = side->take(side, row, err);
 	pthread_mutex_unlock(side->lock);
 	return res;
 }
 
+/* row_max: of the answer; the question asks for one more. 0: it has no such limit. */
 static int ask(struct side *side, const char *name, const struct fleet_value *values,
-	       size_t value_cnt, fleet_row_fn *take, struct err *err)
+	       size_t value_cnt, unsigned row_max, fleet_row_fn *take, struct err *err)
 {
 	side->take = take;
+	side->row_cnt = 0;
+	side->row_max = row_max;
 	return fleet__ask(&side->fleet, name, values, value_cnt, take_locked, side, err);
 }
 
@@ -210,7 +219,7 @@ static int ask_delays(struct side *side, struct err *err)
 	};
 
 	if (!res)
-		res = ask(side, "diff_delays", values, sizeof(values) / sizeof(*values),
+		res = ask(side, "diff_delays", values, sizeof(values) / sizeof(*values), 0,
 			  take_delays, err);
 	strbuf__free(&keys);
 	return res;
@@ -237,11 +246,12 @@ static int read_side(struct side *side, struct err *err)
 {
 	static const struct {
 		const char *name;
+		unsigned row_max;
 		fleet_row_fn *take;
 	} questions[] = {
-		{ "diff_loops", take_loop },
-		{ "diff_buckets", take_buckets },
-		{ "diff_faults", take_faults },
+		{ "diff_loops", LOOPS_MAX * PARTS, take_loop },
+		{ "diff_buckets", LOOPS_MAX * PARTS, take_buckets },
+		{ "diff_faults", FAULTS_MAX, take_faults },
 	};
 	struct strbuf part = STRBUF_INIT;
 	int res = 0;
@@ -253,10 +263,11 @@ static int read_side(struct side *side, struct err *err)
 		const struct fleet_value values[] = {
 			FLEET_VALUES(side->filter),
 			{ .name = "part", .raw = strbuf__str(&part) },
+			{ .name = "rows", .number = questions[i].row_max + 1 },
 		};
 
 		res = ask(side, questions[i].name, values, sizeof(values) / sizeof(*values),
-			  questions[i].take, err);
+			  questions[i].row_max, questions[i].take, err);
 	}
 	strbuf__free(&part);
 	return res ?: ask_delays(side, err);
@@ -267,16 +278,18 @@ static int ask_few_hosts(struct side *side, struct err *err)
 	const struct fleet_value values[] = {
 		FLEET_VALUES(side->filter),
 		{ .name = "hosts", .number = HOSTS_MIN },
+		{ .name = "rows", .number = LOOPS_MAX + 1 },
 	};
 
-	return ask(side, "diff_hosts", values, sizeof(values) / sizeof(*values), take_few_hosts,
-		   err);
+	return ask(side, "diff_hosts", values, sizeof(values) / sizeof(*values), LOOPS_MAX,
+		   take_few_hosts, err);
 }
 
 static int measure_side(struct side *side, struct err *err)
 {
 	const struct fleet_value values[] = { FLEET_VALUES(side->filter) };
-	int res = ask(side, "diff_side", values, sizeof(values) / sizeof(*values), take_side, err);
+	int res =
+		ask(side, "diff_side", values, sizeof(values) / sizeof(*values), 0, take_side, err);
 
 	if (!res && !side->host_parts)
 		res = err__set(

@@ -9,4 +9,4 @@ FROM
     GROUP BY loop_key, part
 )
 ORDER BY loop_key, part
-LIMIT 160000
+LIMIT {rows}

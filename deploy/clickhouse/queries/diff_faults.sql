@@ -22,4 +22,4 @@ FROM
 )
 GROUP BY fault
 ORDER BY fault
-LIMIT 100000
+LIMIT {rows}

@@ -1,6 +1,6 @@
 -- The dispatches of a side, by loop and group of hosts, or of hosts and times for a loop on few hosts. How counts vary
 -- between groups says how certain a difference is.
--- Parameters as of diff_side.sql; {part}, the group of a row.
+-- Parameters as of diff_side.sql; {part}, the group of a row; {rows}.
 SELECT toString(key) AS loop_key, process_name, loop_name, part, dispatches
 FROM
 (
@@ -11,4 +11,4 @@ FROM
     GROUP BY key, part
 )
 ORDER BY key, part
-LIMIT 160000
+LIMIT {rows}
