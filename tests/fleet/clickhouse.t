@@ -410,6 +410,8 @@ def test_drop(pb, cluster):
     bodies = batch.bodies()
     send(cluster.shards[1][0], bodies)
     cluster.synced()
+    done = fleet(cluster, "drop", "--older", f"{int(time.time()) - (then // 86400 + 1) * 86400 - 6 * 3600}s")
+    tap.check(done.returncode == 0 and "no day" in done.stdout, "a day that has not ended in each zone is kept", done)
     before = cluster.servers[0].value("SELECT count() FROM jankbpf.blocks")
     old_stacks = cluster.servers[0].value(stacks)
     done = fleet(cluster, "drop", "--older", "2160h", "--clickhouse-timeout", "60s")
@@ -424,6 +426,24 @@ def test_drop(pb, cluster):
     tap.check(left == 0 and kept == 1, "views keep their counts", left, kept)
     done = fleet(cluster, "drop", "--older", "2160h")
     tap.check(done.returncode == 0 and "no day" in done.stdout, "nothing is left to drop", done)
+
+
+def test_drop_away(pb, cluster):
+    batch = Batch(pb, 4001, 1)
+    then = NOW - 130 * 86400
+    batch.block(4001, "older", EQUAL, then, 10**9)
+    batch.interval(4001, "older", then, 1000)
+    first, second = cluster.shards[0]
+    send(first, batch.bodies())
+    cluster.synced()
+    second.stop()
+    done = fleet(cluster, "drop", "--older", "2160h", "--clickhouse-timeout", "6s")
+    count = "SELECT count() FROM jankbpf.loops_local WHERE version = 'older'"
+    left = first.value(count)
+    tap.check(done.returncode == 0 and "loops_local" in done.stdout and "blocks_local" in done.stdout and
+              "queued for servers that are away" in done.stdout and left == 0, "drop goes on if a replica is away", done, left)
+    second.start()
+    tap.check(clickhouse.until(lambda: second.value(count) == 0, "the replica keeps the day"), "which deletes it later")
 
 
 def main():
@@ -449,6 +469,7 @@ def main():
     test_errors(cluster)
     test_limits(pb, cluster)
     test_drop(pb, cluster)
+    test_drop_away(pb, cluster)
     cluster.end()
 
 

@@ -10,6 +10,7 @@
 #include "fleet/fleet.h"
 
 #define DAYS_MAX 100000u
+#define ZONE_S	 (12 * 3600) /* the most that a zone is behind UTC */
 
 struct old_day {
 	char *table, *partition;
@@ -22,7 +23,10 @@ struct old_days {
 	uint64_t before_s;
 };
 
-/* The end of the day "20260131" or the month "202601" in UTC, in s; 0: the partition is neither. */
+/*
+ * When the day "20260131" or the month "202601" has ended in every zone, in s: a partition is a day
+ * in the zone of its server. 0: the partition is neither.
+ */
 static uint64_t end_of(const char *partition)
 {
 	bool is_day = strlen(partition) == 8;
@@ -39,7 +43,7 @@ static uint64_t end_of(const char *partition)
 		tm.tm_mday++;
 	else
 		tm.tm_mon++;
-	return (uint64_t)timegm(&tm);
+	return (uint64_t)timegm(&tm) + ZONE_S;
 }
 
 /* A name that needs no quotes in SQL. */
@@ -79,10 +83,25 @@ static int drop_day(struct fleet *fleet, const char *cluster, const struct old_d
 	int res = fleet__ask(fleet, "drop", values, sizeof(values) / sizeof(*values), NULL, NULL,
 			     err);
 
-	if (!res)
-		strbuf__addf(ret, "%s %s: %llu rows, %.1f MB\n", day->table, day->partition,
-			     (unsigned long long)day->row_cnt, (double)day->size / 1e6);
-	return res;
+	if (res && res != -ETIMEDOUT)
+		return res;
+	if (res && err)
+		err->msg[0] = '\0';
+	strbuf__addf(ret, "%s %s: %llu rows, %.1f MB%s\n", day->table, day->partition,
+		     (unsigned long long)day->row_cnt, (double)day->size / 1e6,
+		     res ? "; queued for servers that are away or slow" : "");
+	return 0;
+}
+
+/*
+ * In which a server answers before the request is over, in s. Servers that are away delete later:
+ * the statement is queued for them.
+ */
+static unsigned ddl_timeout_of(const struct fleet *fleet)
+{
+	uint64_t timeout_ns = fleet->settings.timeout_ns ?: HTTP_TIMEOUT_NS;
+
+	return (unsigned)(timeout_ns / 2 / NS_PER_SEC) ?: 1;
 }
 
 int fleet__drop(struct fleet *fleet, const char *cluster, uint64_t before_s, struct strbuf *ret,
@@ -91,8 +110,10 @@ int fleet__drop(struct fleet *fleet, const char *cluster, uint64_t before_s, str
 	const struct fleet_value values[] = { { .name = "cluster", .text = cluster },
 					      { .name = "database", .text = fleet->database } };
 	struct old_days days = { .before_s = before_s };
-	int res = fleet__ask(fleet, "partitions", values, 2, take_partition, &days, err);
+	int res;
 
+	fleet->ddl_timeout_s = ddl_timeout_of(fleet);
+	res = fleet__ask(fleet, "partitions", values, 2, take_partition, &days, err);
 	for (size_t i = 0; i < days.cnt && !res; i++)
 		res = drop_day(fleet, cluster, &days.list[i], ret, err);
 	if (!res && !days.cnt)

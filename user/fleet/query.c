@@ -12,6 +12,8 @@
 #define ANSWER_MAX (256u << 20)
 #define REASON_MAX 200 /* bytes of a server's message that are shown */
 
+#define CODE_TIMEOUT 159 /* TIMEOUT_EXCEEDED */
+
 static const struct {
 	const char *name, *text;
 } queries[] = {
@@ -194,7 +196,7 @@ static const char *remedy_of(unsigned code, long status)
 	case 516: /* AUTHENTICATION_FAILED */
 		return "give --clickhouse-user and --clickhouse-password-file of a user that may "
 		       "read the database";
-	case 159: /* TIMEOUT_EXCEEDED */
+	case CODE_TIMEOUT:
 	case 241: /* MEMORY_LIMIT_EXCEEDED */
 		return "ask about less time by --since and --until, or about one --unit";
 	case 170: /* BAD_GET: no such cluster */
@@ -211,11 +213,13 @@ static const char *remedy_of(unsigned code, long status)
 static int refuse(const struct http_answer *answer, const char *url, struct err *err)
 {
 	struct strbuf reason = STRBUF_INIT;
+	unsigned code = code_of(&answer->body);
 	int res;
 
 	add_reason(&reason, &answer->body);
-	res = err__set(err, EPROTO, "'%.100s': status %ld: %s; %s", url, answer->status,
-		       strbuf__str(&reason), remedy_of(code_of(&answer->body), answer->status));
+	res = err__set(err, code == CODE_TIMEOUT ? ETIMEDOUT : EPROTO,
+		       "'%.100s': status %ld: %s; %s", url, answer->status, strbuf__str(&reason),
+		       remedy_of(code, answer->status));
 	strbuf__free(&reason);
 	return res;
 }
@@ -262,7 +266,10 @@ static int add_url(struct strbuf *sb, const struct fleet *fleet, const char *url
 		len--;
 	strbuf__add(sb, url, len);
 	strbuf__adds(sb, "/?wait_end_of_query=1&output_format_json_quote_64bit_integers=1&"
-			 "max_query_size=16777216&database=");
+			 "max_query_size=16777216&");
+	if (fleet->ddl_timeout_s)
+		strbuf__addf(sb, "distributed_ddl_task_timeout=%u&", fleet->ddl_timeout_s);
+	strbuf__adds(sb, "database=");
 	for (const char *c = fleet->database; *c; c++)
 		strbuf__addf(sb, "%%%02X", (unsigned char)*c);
 	return sb->failed ? -ENOMEM : 0;

@@ -21,6 +21,7 @@ struct fleet {
 	const char *const *urls; /* tried in order; each may be several with blanks between */
 	size_t url_cnt;
 	const char *database;
+	unsigned ddl_timeout_s; /* in which all servers do an ON CLUSTER; 0: their own */
 };
 
 /* A value for {name}. Texts become literals; the others are put in as they are. */
@@ -50,7 +51,7 @@ typedef int fleet_row_fn(void *ctx, const json_t *row, struct err *err);
 
 /*
  * Asks; each row of the answer goes to take (NULL: the answer has none). 0 or -errno with a
- * message.
+ * message; -ETIMEDOUT: the server's own time was over.
  */
 int fleet__ask(struct fleet *fleet, const char *name, const struct fleet_value *values,
 	       size_t value_cnt, fleet_row_fn *take, void *ctx, struct err *err);
