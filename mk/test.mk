@@ -41,6 +41,7 @@ $(VARIANT)/tests/unit/test_%: tests/unit/test_%.c $(APPLIB) $(LIB)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(APPLIB) $(LIB) $(LDFLAGS) $(TEST_LDLIBS) $(LDLIBS)
 
 # These tests make malloc fail on demand.
+$(VARIANT)/tests/unit/test_attempt: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc pthread_create)
 $(VARIANT)/tests/unit/test_record_memory $(VARIANT)/tests/unit/test_otlp_memory $(VARIANT)/tests/unit/test_alloc: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc strdup)
 
 # Only these tests may include the skeleton, after bpf/jank_abi.h, whose types it uses.

@@ -60,8 +60,9 @@ static void send_all(int fd, const char *text, size_t pad)
 {
 	if (write(fd, text, strlen(text)) < 0)
 		return;
-	while (pad-- && write(fd, "x", 1) == 1)
-		;
+	for (char xs[1000] = { [0 ... 999] = 'x' }; pad; pad -= sizeof(xs))
+		if (write(fd, xs, sizeof(xs)) < 0)
+			return;
 }
 
 #define OK "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
@@ -110,8 +111,15 @@ static pid_t start_server(void)
 
 /* --- the backend and its spool */
 
+static int encode_errors[8]; /* of the next calls */
+static unsigned encode_cnt;
+
 static int encode(const struct batch *batch, struct strbuf *ret)
 {
+	int res = encode_cnt < 8 ? encode_errors[encode_cnt++] : 0;
+
+	if (res)
+		return res;
 	strbuf__addf(ret, "%zu records\n", batch->record_cnt);
 	return 0;
 }
@@ -258,6 +266,125 @@ static void test_slow(void)
 	ok(shared->requests == 3 + 2 + BATCHES - 1, "%u requests", shared->requests);
 }
 
+/* --- lack of memory and of threads */
+
+static unsigned fail_malloc, fail_marks, fail_thread; /* the how-manieth one; 0: none */
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_malloc(size_t size)
+{
+	return fail_malloc && !--fail_malloc ? NULL : __real_malloc(size);
+}
+
+/* Only the marks of a batch's records have this size. */
+void *__real_calloc(size_t cnt, size_t size);
+void *__wrap_calloc(size_t cnt, size_t size);
+void *__wrap_calloc(size_t cnt, size_t size)
+{
+	return cnt == EACH && size == 1 && fail_marks && !--fail_marks ? NULL
+								       : __real_calloc(cnt, size);
+}
+
+int __real_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*fn)(void *),
+			  void *arg);
+int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*fn)(void *),
+			  void *arg);
+int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*fn)(void *),
+			  void *arg)
+{
+	return fail_thread && !--fail_thread ? EAGAIN : __real_pthread_create(ret, attr, fn, arg);
+}
+
+static void check_memory(const char *name, unsigned requests)
+{
+	struct spool_position position;
+
+	set_answer(OK, 0, UINT32_MAX);
+	encode_cnt = 0;
+	position = run(20000, 0);
+	ok(position.sent_records == BATCHES * EACH && !position.refused_records &&
+		   shared->requests == requests,
+	   "%s: all is sent, by %u requests", name, shared->requests);
+	memset(encode_errors, 0, sizeof(encode_errors));
+}
+
+static void test_memory(void)
+{
+	fail_marks = 2;
+	check_memory("no memory for a batch", BATCHES);
+	encode_errors[0] = -ENOMEM;
+	check_memory("no memory for a request", BATCHES);
+	encode_errors[0] = encode_errors[1] = encode_errors[2] = -ENOMEM;
+	check_memory("not enough for a whole batch", BATCHES + 1);
+	encode_errors[0] = -EMSGSIZE;
+	check_memory("a request of a size that no request has", BATCHES + 1);
+}
+
+static void test_reading(void)
+{
+	int dirfd = spool_dir__open_dir(make_spool()), res = 0;
+	unsigned failed = 0;
+
+	for (unsigned i = 1; res != 1 && i < 1000; i++) {
+		struct spool_reader reader;
+		struct spool_batch batch;
+
+		spool_reader__begin(&reader, dirfd, 0);
+		fail_malloc = i;
+		res = spool_reader__next(&reader, &batch, NULL);
+		failed += res == -ENOMEM && !reader.broken_cnt;
+		if (fail_malloc == 0 && res != -ENOMEM && res)
+			ok(false, "the allocation %u fails: %d", i, res);
+		if (res == 1 && fail_malloc)
+			ok(!reader.broken_cnt && batch.head.nr == 1, "at last it is read");
+		else if (res == 1)
+			res = 0;
+		spool_batch__free(&batch);
+		spool_reader__end(&reader);
+	}
+	fail_malloc = 0;
+	ok(failed > EACH, "%u allocations of a batch fail: none is damage", failed);
+	close(dirfd);
+}
+
+static void test_threads(void)
+{
+	const char *urls[] = { url };
+	struct options options = { .spool = make_spool() };
+	struct sender_opts opts = { .options = &options };
+	int ends[2];
+	pid_t pid;
+	int dirfd = spool_dir__open_dir(options.spool);
+	struct err err = {};
+
+	for (int i = 0; i < SEND_CNT; i++)
+		options.sends[i] = (struct backend_options){ .urls = urls, .url_cnt = 1 };
+	set_answer(OK, 0, UINT32_MAX);
+	if (pipe(ends))
+		diag("no pipe");
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		sleep(4);
+		_exit(0);
+	}
+	close(ends[1]); /* the run ends with the child */
+	opts.stop_fd = ends[0];
+	fail_thread = 2;
+	is_int(sender__run(&opts, &err), 0, "the thread of the second backend does not start");
+	is_str(err.msg, "", "without an error at the end");
+	waitpid(pid, NULL, 0);
+	close(ends[0]);
+	for (int i = 0; i < SEND_CNT; i++) {
+		struct spool_position position;
+
+		spool_dir__read_position(dirfd, backends[i]->name, &position);
+		is_uint(position.batch, BATCHES, "%s has all batches", backends[i]->name);
+	}
+	close(dirfd);
+}
+
 int main(void)
 {
 	struct http *http;
@@ -278,6 +405,9 @@ int main(void)
 	test_wrong();
 	test_refused();
 	test_slow();
+	test_memory();
+	test_reading();
+	test_threads();
 	kill(server, SIGKILL);
 	waitpid(server, NULL, 0);
 	return tap__done();

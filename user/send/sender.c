@@ -4,11 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/thread.h"
 #include "files/own_path.h"
 #include "send/uploader.h"
 
 #ifdef HAVE_CURL
+
+#define AGAIN_MS 1000 /* after a thread could not start */
 
 static int start(struct uploader *uploader, struct err *err)
 {
@@ -20,6 +23,36 @@ static int start(struct uploader *uploader, struct err *err)
 	return res ? err__set(err, -res, "cannot start a thread: %s", strerror(-res)) : 0;
 }
 
+static int start_one(struct uploader *uploader, const struct uploader *like, struct err *err)
+{
+	int res;
+
+	*uploader = *like;
+	res = start(uploader, err);
+	if (res)
+		uploader__end(uploader);
+	return res;
+}
+
+/*
+ * The same. The first failure ends the run; one beside backends that run does not, and is tried
+ * again until that does: else nothing would be sent to this backend, in silence.
+ */
+static int start_beside(struct uploader *uploader, const struct uploader *like, bool is_first,
+			struct err *err)
+{
+	int res = start_one(uploader, like, err);
+
+	if (!res || is_first || like->opts->until_sent)
+		return res;
+	log__warn("%s: %s; it is tried again", like->backend->name, err->msg);
+	while (res && !uploader__wait(uploader, AGAIN_MS))
+		res = start_one(uploader, like, err);
+	if (!res)
+		*err = (struct err){};
+	return res;
+}
+
 /* All that has a URL. Returns the number that run. */
 static unsigned start_all(const struct sender_opts *opts, int dirfd, struct uploader *uploaders,
 			  struct err *err)
@@ -29,14 +62,13 @@ static unsigned start_all(const struct sender_opts *opts, int dirfd, struct uplo
 	for (int i = 0; i < SEND_CNT; i++) {
 		if (!opts->options->sends[i].url_cnt)
 			continue;
-		uploaders[cnt] = (struct uploader){ .opts = opts,
-						    .backend = backends[i],
-						    .settings = &opts->options->sends[i],
-						    .dirfd = dirfd };
-		if (start(&uploaders[cnt], err)) {
-			uploader__end(&uploaders[cnt]);
+		const struct uploader like = { .opts = opts,
+					       .backend = backends[i],
+					       .settings = &opts->options->sends[i],
+					       .dirfd = dirfd };
+
+		if (start_beside(&uploaders[cnt], &like, !cnt, err))
 			break;
-		}
 		cnt++;
 	}
 	return cnt;

@@ -12,9 +12,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define IDLE_MS	 1000 /* between two looks at the spool */
-#define ERROR_MS 10000
-#define LAST_MS	 800 /* for what is left when the run ends; then the process is killed */
+#define IDLE_MS	   1000 /* between two looks at the spool */
+#define ERROR_MS   10000
+#define MEMORY_MS  1000
+#define MEMORY_MAX 3   /* attempts at a request */
+#define LAST_MS	   800 /* for what is left when the run ends; then the process is killed */
 
 /* --- time */
 
@@ -94,16 +96,58 @@ static void report_too_large(struct uploader *uploader)
 	uploader->refusal_reported = true;
 }
 
+/* Lack of memory passes, and is no reason to drop. False: the run ends. */
+static bool wait_for_memory(struct uploader *uploader)
+{
+	if (!uploader->memory_reported)
+		log__warn("%s: out of memory: records wait in the spool", uploader->backend->name);
+	uploader->memory_reported = true;
+	return !uploader__wait(uploader, MEMORY_MS);
+}
+
+/*
+ * The result of request__make, or -ECANCELED. After a few attempts with too little memory -EMSGSIZE:
+ * less of it may do.
+ */
+static int make_request(struct uploader *uploader, const struct backend_part *part,
+			const struct batch *batch, struct request *ret)
+{
+	unsigned attempts = 0;
+	int res;
+
+	while ((res = request__make(part, batch, uploader->settings, ret)) == -ENOMEM) {
+		request__free(ret);
+		*ret = (struct request){};
+		if (++attempts >= MEMORY_MAX && batch->record_cnt > 1)
+			return -EMSGSIZE;
+		if (!wait_for_memory(uploader))
+			return -ECANCELED;
+	}
+	return res;
+}
+
+static enum outcome send_request(struct uploader *uploader, const struct request *request, int made,
+				 bool divisible, uint64_t *items)
+{
+	switch (made) {
+	case 0:
+		return attempt__send(uploader, request, divisible, items);
+	case -ECANCELED:
+		return OUTCOME_STOPPED;
+	case -EMSGSIZE:
+		return OUTCOME_SPLIT;
+	}
+	return OUTCOME_REFUSED;
+}
+
 /* Sends these records as one part; in halves where they are too many. */
 static enum outcome send_records(struct uploader *uploader, const struct backend_part *part,
 				 const struct batch *batch, struct sending *sending)
 {
 	struct request request;
 	uint64_t items = 0;
-	int res = request__make(part, batch, uploader->settings, &request);
-	enum outcome outcome =
-		res ? OUTCOME_REFUSED
-		    : attempt__send(uploader, &request, batch->record_cnt > 1, &items);
+	int res = make_request(uploader, part, batch, &request);
+	enum outcome outcome = send_request(uploader, &request, res, batch->record_cnt > 1, &items);
 	struct batch half = *batch;
 
 	sending->rejected += uploader__refused(part, batch, items);
@@ -152,9 +196,12 @@ static enum outcome send_batch(struct uploader *uploader, const struct spool_bat
 				     .nr = from->head.nr,
 				     .records = from->records,
 				     .record_cnt = from->head.record_cnt };
-	struct sending sending = { .refused = calloc(batch.record_cnt, sizeof(bool)) };
-	enum outcome outcome = sending.refused ? OUTCOME_DONE : OUTCOME_STOPPED;
+	struct sending sending = {};
+	enum outcome outcome = OUTCOME_DONE;
 
+	while (!(sending.refused = calloc(batch.record_cnt, sizeof(bool))))
+		if (!wait_for_memory(uploader))
+			return OUTCOME_STOPPED;
 	for (size_t i = 0; i < uploader->backend->part_cnt && outcome == OUTCOME_DONE; i++) {
 		if (uploader->settings->signals && !(uploader->settings->signals >> i & 1))
 			continue;

@@ -25,7 +25,7 @@ struct uploader {
 	uint64_t stop_ns; /* CLOCK_MONOTONIC: later nothing is waited for; 0: none */
 	long reported;	  /* the problem that was printed last; 0: none */
 	bool refusal_reported, absence_reported, position_reported, warning_reported;
-	bool damage_reported;
+	bool damage_reported, memory_reported;
 };
 
 /* 0 or -errno with a message. The caller frees it with uploader__end. */

@@ -188,15 +188,40 @@ static bool has_records(const char *raw, size_t len, uint32_t record_cnt)
 	return !len && !record_cnt;
 }
 
+/* ctx: set to true once. */
+static void *alloc_noted(void *ctx, size_t size)
+{
+	void *ret = malloc(size);
+
+	*(bool *)ctx |= !ret;
+	return ret;
+}
+
+static void free_noted(void *ctx, void *at)
+{
+	free(at);
+}
+
+/* The library says only that it failed: a lack of memory is no damage. */
+static int unpack_record(const void *bytes, size_t size, Jankbpf__Record **ret)
+{
+	bool failed = false;
+	ProtobufCAllocator allocator = { alloc_noted, free_noted, &failed };
+
+	*ret = jankbpf__record__unpack(&allocator, size, bytes);
+	return *ret ? 0 : failed ? -ENOMEM : -EBADMSG;
+}
+
 static int unpack(const char *raw, size_t len, uint32_t record_cnt, Jankbpf__Record **to)
 {
 	for (uint32_t i = 0; i < record_cnt; i++) {
 		uint64_t size;
 		int head = stream__length(raw, len, &size);
 
-		to[i] = jankbpf__record__unpack(NULL, size, (const uint8_t *)raw + head);
-		if (!to[i])
-			return -EBADMSG;
+		int res = unpack_record(raw + head, size, &to[i]);
+
+		if (res)
+			return res;
 		raw += (size_t)head + size;
 		len -= (size_t)head + size;
 	}
