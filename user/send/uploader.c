@@ -106,8 +106,8 @@ static bool wait_for_memory(struct uploader *uploader)
 }
 
 /*
- * The result of request__make, or -ECANCELED. After a few attempts with too little memory -EMSGSIZE:
- * less of it may do.
+ * The result of request__make, or -ECANCELED. After a few attempts with too little memory
+ * -EMSGSIZE: less of it may do.
  */
 static int make_request(struct uploader *uploader, const struct backend_part *part,
 			const struct batch *batch, struct request *ret)
