@@ -93,11 +93,10 @@ class Redis:
                                    "--enable-debug-command", "yes", *options, stdout=subprocess.DEVNULL, env=env)
         bad.STARTED.append(self.process)
         self.pid = self.process.pid
-        if not bad.wait_for(lambda: os.path.exists(path)):
-            raise OSError("redis-server does not start")
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(60)
-        self.sock.connect(path)
+        if not bad.wait_for(lambda: os.path.exists(path) and not self.sock.connect_ex(path)):  # it is bound before it listens
+            raise OSError("redis-server does not start")
 
     def do(self, *words):
         """One request; waits for its answer."""
