@@ -266,7 +266,7 @@ static int add_url(struct strbuf *sb, const struct fleet *fleet, const char *url
 		len--;
 	strbuf__add(sb, url, len);
 	strbuf__adds(sb, "/?wait_end_of_query=1&output_format_json_quote_64bit_integers=1&"
-			 "max_query_size=16777216&");
+			 "max_query_size=16777216&max_ast_elements=1000000&");
 	if (fleet->ddl_timeout_s)
 		strbuf__addf(sb, "distributed_ddl_task_timeout=%u&", fleet->ddl_timeout_s);
 	strbuf__adds(sb, "database=");
