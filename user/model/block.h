@@ -420,6 +420,7 @@ struct interval {
 	size_t loop_cnt;
 	struct open_dispatch *open; /* at its end, the longest first */
 	size_t open_cnt;
+	uint64_t open_more; /* further ones */
 	struct block_loss *lost;
 	size_t lost_cnt;
 	struct unwatched_list unwatched; /* once, when it is known */

@@ -27,6 +27,7 @@ void intervals__close(struct intervals *iv)
 void intervals__begin_look(struct intervals *iv)
 {
 	iv->open_cnt = 0;
+	iv->open_more = 0;
 }
 
 int intervals__saw(struct intervals *iv, const struct jank_rec_thread *rec, uint64_t threshold_ns)
@@ -35,8 +36,12 @@ int intervals__saw(struct intervals *iv, const struct jank_rec_thread *rec, uint
 	size_t cap = iv->open_cap ? 2 * iv->open_cap : 64;
 
 	if (!iv->told || rec->open_ns + rec->open_delay_ns < threshold_ns / OPEN_PART ||
-	    rec->open_state >= JANK_STATE_CNT || iv->open_cnt >= OPEN_COLLECT_MAX)
+	    rec->open_state >= JANK_STATE_CNT)
 		return 0;
+	if (iv->open_cnt >= OPEN_COLLECT_MAX) {
+		iv->open_more++;
+		return 0;
+	}
 	if (iv->open_cnt == iv->open_cap) {
 		open = reallocarray(iv->open, cap, sizeof(*open));
 		if (!open)
@@ -66,18 +71,45 @@ static int longest_first(const void *a, const void *b)
 	return (x_ns < y_ns) - (x_ns > y_ns);
 }
 
+static bool has_loop(const struct interval *interval, const struct open_dispatch *open)
+{
+	for (size_t i = 0; i < interval->open_cnt; i++)
+		if (interval->open[i].pid == open->pid && interval->open[i].loop == open->loop)
+			return true;
+	return false;
+}
+
+/*
+ * The longest of each process and loop have room first: the metrics set a loop without an open
+ * dispatch to 0.
+ */
+static void choose_open(const struct intervals *iv, struct interval *ret)
+{
+	bool taken[OPEN_COLLECT_MAX] = {};
+
+	for (size_t i = 0; i < iv->open_cnt && ret->open_cnt < OPEN_MAX; i++)
+		if (!has_loop(ret, &iv->open[i])) {
+			ret->open[ret->open_cnt++] = iv->open[i];
+			taken[i] = true;
+		}
+	for (size_t i = 0; i < iv->open_cnt && ret->open_cnt < OPEN_MAX; i++)
+		if (!taken[i])
+			ret->open[ret->open_cnt++] = iv->open[i];
+	qsort(ret->open, ret->open_cnt, sizeof(*ret->open), longest_first);
+}
+
 static int copy_open(const struct intervals *iv, struct interval *ret)
 {
 	size_t cnt = iv->open_cnt < OPEN_MAX ? iv->open_cnt : OPEN_MAX;
 
+	ret->open_more = iv->open_more + iv->open_cnt - cnt;
 	if (!cnt)
 		return 0;
 	qsort(iv->open, iv->open_cnt, sizeof(*iv->open), longest_first);
 	ret->open = malloc(cnt * sizeof(*ret->open));
 	if (!ret->open)
 		return -ENOMEM;
-	memcpy(ret->open, iv->open, cnt * sizeof(*ret->open));
-	ret->open_cnt = cnt;
+	choose_open(iv, ret);
 	return 0;
 }
 

@@ -30,6 +30,7 @@ int pause__leave_out(struct pause *pause, struct interval *interval)
 	for (size_t i = 0; i < interval->loop_cnt; i++)
 		loop_hist__clear(&interval->loops[i]);
 	interval->loop_cnt = interval->open_cnt = 0;
+	interval->open_more = 0;
 	interval->paused_ns = interval->elapsed_ns;
 	pause->total_ns += interval->elapsed_ns;
 	return res;

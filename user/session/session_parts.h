@@ -423,7 +423,8 @@ struct intervals {
 	uint64_t end_ns, cpu_ns;    /* as of the last one */
 	struct open_dispatch *open; /* as of the last look */
 	size_t open_cnt, open_cap;
-	int timer_fd; /* -1: none */
+	uint64_t open_more; /* without room in open */
+	int timer_fd;	    /* -1: none */
 };
 
 /* What has happened up to t_ns. */

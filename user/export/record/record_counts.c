@@ -278,6 +278,8 @@ static Jankbpf__Interval *interval_of(struct record *r, const struct interval *i
 	ret->open = record__array(r, interval->open_cnt, &ret->n_open);
 	for (size_t i = 0; i < ret->n_open; i++)
 		ret->open[i] = open_of(r, &interval->open[i]);
+	if (interval->open_more)
+		SET(ret, open_more, interval->open_more);
 	ret->lost = record__lost(r, interval->lost, interval->lost_cnt);
 	ret->cost = cost_of_interval(r, interval);
 	ret->not_watched = list_not_watched(r, &interval->unwatched, &ret->n_not_watched);
