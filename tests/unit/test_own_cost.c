@@ -4,6 +4,12 @@
 
 #include "tests/tap.h"
 
+/* The same file asks the probes for their time; a unit test has none. */
+bool loader__cost(const struct loader *loader, uint64_t *ret_ns, uint64_t *ret_runs)
+{
+	return loader && ret_ns && ret_runs;
+}
+
 static uint64_t used[100];
 
 static uint64_t cpu_of(pid_t pid)
