@@ -3,7 +3,8 @@
  * The body of a request, as user/send posts it:
  *
  *   encode BACKEND PART FILE [FIRST COUNT]   the body, of these records of the file (or all)
- *   encode BACKEND check FILE                reads an answer: the refused records, and the reason
+ *   encode BACKEND check FILE                reads an answer to its first part: the refused items,
+ *                                            and the reason
  *
  * FILE is a stream of --format proto. Exit status 3: the batch has nothing for this part. The
  * environment may have FLEET_AGENT and FLEET_BATCH, the identity and the number of the batch.
@@ -110,7 +111,7 @@ static int check(const struct backend *backend, const char *path)
 	uint64_t rejected = 0;
 	size_t len;
 	uint8_t *body = read_file(path, &len);
-	int res = backend->check ? backend->check(body, len, &rejected, &why) : 0;
+	int res = backend->check ? backend->check(backend->parts, body, len, &rejected, &why) : 0;
 
 	printf("%d %" PRIu64 " %s\n", res, rejected, why.msg);
 	free(body);
