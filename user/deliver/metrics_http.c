@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "options/options_table.h"
 #include "serve/mhd.h"
+#include "serve/visitors.h"
 
 #define BACKLOG		 16
 #define CONNECTIONS_MAX	 8
@@ -55,16 +56,9 @@ int metrics_http__listen(const char *address, struct err *err)
 
 #ifdef HAVE_MICROHTTPD
 
-/* A connection. libmicrohttpd's own limit is renewed by each byte. */
-struct visitor {
-	int fd;
-	uint64_t end_ns; /* CLOCK_MONOTONIC: then it is ended */
-	struct visitor *next;
-};
-
 struct metrics_http {
 	struct MHD_Daemon *daemon;
-	struct visitor *visitors;
+	struct visitors visitors;
 	int epoll_fd;
 	const struct metrics *metrics;
 	const struct metrics_access *access;
@@ -75,71 +69,14 @@ int metrics_http__load(struct err *err)
 	return mhd__load(err);
 }
 
-/* --- connections: those that do not come to an end would keep out the others */
-
-static void add_visitor(struct metrics_http *http, struct MHD_Connection *connection,
-			void **socket_ctx)
-{
-	const union MHD_ConnectionInfo *info =
-		mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	struct visitor *visitor = info ? calloc(1, sizeof(*visitor)) : NULL;
-
-	*socket_ctx = visitor;
-	if (!visitor)
-		return;
-	visitor->fd = info->connect_fd;
-	visitor->end_ns = clock__mono_ns() + CONNECTION_S * NS_PER_SEC;
-	visitor->next = http->visitors;
-	http->visitors = visitor;
-}
-
-static void remove_visitor(struct metrics_http *http, struct visitor *visitor)
-{
-	struct visitor **at = &http->visitors;
-
-	while (*at && *at != visitor)
-		at = &(*at)->next;
-	if (*at)
-		*at = visitor->next;
-	free(visitor);
-}
-
-static void on_connection(void *ctx, struct MHD_Connection *connection, void **socket_ctx,
-			  enum MHD_ConnectionNotificationCode code)
-{
-	if (code == MHD_CONNECTION_NOTIFY_STARTED)
-		add_visitor(ctx, connection, socket_ctx);
-	else
-		remove_visitor(ctx, *socket_ctx);
-}
-
-static void give_time(struct MHD_Connection *connection, unsigned s)
-{
-	const union MHD_ConnectionInfo *info =
-		mhd.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-
-	if (info && info->socket_context)
-		((struct visitor *)info->socket_context)->end_ns =
-			clock__mono_ns() + s * NS_PER_SEC;
-}
+/* --- answers */
 
 /* The next request of the connection has its own time. */
 static void on_completed(void *ctx, struct MHD_Connection *connection, void **state,
 			 enum MHD_RequestTerminationCode code)
 {
-	give_time(connection, CONNECTION_S);
+	visitors__give_time(connection, CONNECTION_S * NS_PER_SEC);
 }
-
-static void end_slow(struct metrics_http *http)
-{
-	uint64_t now = clock__mono_ns();
-
-	for (struct visitor *visitor = http->visitors; visitor; visitor = visitor->next)
-		if (now > visitor->end_ns)
-			shutdown(visitor->fd, SHUT_RDWR);
-}
-
-/* --- answers */
 
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type,
 			      struct strbuf *body)
@@ -148,7 +85,7 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status
 		body->len, (void *)strbuf__str(body), MHD_RESPMEM_MUST_COPY);
 	enum MHD_Result ret = MHD_NO;
 
-	give_time(connection, ANSWER_S);
+	visitors__give_time(connection, ANSWER_S * NS_PER_SEC);
 	if (response && !body->failed &&
 	    mhd.add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type) == MHD_YES &&
 	    (status != MHD_HTTP_METHOD_NOT_ALLOWED ||
@@ -248,9 +185,9 @@ static struct MHD_Daemon *start_daemon(struct metrics_http *http, int listen_fd)
 				listen_fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
 				MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
 				MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONNECTION_S,
-				MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
-				MHD_OPTION_NOTIFY_COMPLETED, on_completed, http, MHD_OPTION_ARRAY,
-				more, MHD_OPTION_END);
+				MHD_OPTION_NOTIFY_CONNECTION, visitors__on_connection,
+				&http->visitors, MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,
+				MHD_OPTION_ARRAY, more, MHD_OPTION_END);
 }
 
 int metrics_http__new(int listen_fd, const struct metrics *metrics,
@@ -267,6 +204,7 @@ int metrics_http__new(int listen_fd, const struct metrics *metrics,
 		return err__set(err, ENOMEM, "out of memory");
 	http->metrics = metrics;
 	http->access = access;
+	http->visitors.first_ns = CONNECTION_S * NS_PER_SEC;
 	http->daemon = start_daemon(http, listen_fd);
 	info = http->daemon ? mhd.get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
 	if (!info) {
@@ -307,7 +245,7 @@ int metrics_http__wait(struct metrics_http *http, int fd)
 		if (cnt < 0 && errno != EINTR)
 			return -errno;
 		/* Also for fd alone: records may come more often than a connection times out. */
-		end_slow(http);
+		visitors__end_slow(&http->visitors);
 		if (cnt >= 0)
 			mhd.run(http->daemon);
 		if (cnt > 0 && fds[0].revents)

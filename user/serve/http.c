@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "serve/visitors.h"
 
 #define CONNECTIONS_MAX	 64
 #define IDLE_SECONDS	 15u
@@ -93,65 +93,12 @@ static enum MHD_Result get(struct server *server, struct MHD_Connection *connect
 	return answer__error(connection, MHD_HTTP_NOT_FOUND, "there is nothing at this address");
 }
 
-/* --- connections: those that ask for nothing are ended, so that they do not use up the others' */
-
-struct visitor {
-	int fd;
-	uint64_t since_ns; /* CLOCK_MONOTONIC; 0: it has asked for something that it may have */
-	struct visitor *next;
-};
-
-static struct visitor *visitors;
-
-static void add_visitor(struct MHD_Connection *connection, void **socket_ctx)
-{
-	const union MHD_ConnectionInfo *info =
-		mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	struct visitor *visitor = info ? calloc(1, sizeof(*visitor)) : NULL;
-
-	*socket_ctx = visitor;
-	if (!visitor)
-		return;
-	*visitor = (struct visitor){ info->connect_fd, clock__mono_ns(), visitors };
-	visitors = visitor;
-}
-
-static void remove_visitor(struct visitor *visitor)
-{
-	struct visitor **at = &visitors;
-
-	while (*at && *at != visitor)
-		at = &(*at)->next;
-	if (*at)
-		*at = visitor->next;
-	free(visitor);
-}
-
-static void on_connection(void *ctx, struct MHD_Connection *connection, void **socket_ctx,
-			  enum MHD_ConnectionNotificationCode code)
-{
-	if (code == MHD_CONNECTION_NOTIFY_STARTED)
-		add_visitor(connection, socket_ctx);
-	else
-		remove_visitor(*socket_ctx);
-}
-
-static void welcome(struct MHD_Connection *connection)
-{
-	const union MHD_ConnectionInfo *info =
-		mhd.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-
-	if (info && info->socket_context)
-		((struct visitor *)info->socket_context)->since_ns = 0;
-}
+/* Those that ask for nothing are ended, so that they do not use up the others'. */
+static struct visitors visitors = { .first_ns = FIRST_REQUEST_NS };
 
 void server__check_connections(struct server *server)
 {
-	uint64_t now = clock__mono_ns();
-
-	for (struct visitor *visitor = visitors; visitor; visitor = visitor->next)
-		if (visitor->since_ns && now - visitor->since_ns > FIRST_REQUEST_NS)
-			shutdown(visitor->fd, SHUT_RDWR);
+	visitors__end_slow(&visitors);
 }
 
 /* --- the daemon */
@@ -170,12 +117,12 @@ static enum MHD_Result answer(struct server *server, struct request *request, co
 		return answer__error(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET and POST only");
 	token = changes || strcmp(path, "/") ? NULL : request__argument(connection, "token");
 	if (token && token__is(server->token, token)) {
-		welcome(connection);
+		visitors__give_time(connection, 0);
 		return redirect(server, connection);
 	}
 	if (token || !is_allowed(server, connection))
 		return refuse(connection);
-	welcome(connection);
+	visitors__give_time(connection, 0);
 	return changes ? answer__change(server, request, path) : get(server, connection, path);
 }
 
@@ -236,8 +183,8 @@ int server__start(struct server *server, int fd, struct err *err)
 		(unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS_MAX,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
-		MHD_OPTION_NOTIFY_CONNECTION, on_connection, NULL, MHD_OPTION_NOTIFY_COMPLETED,
-		on_completed, server, MHD_OPTION_END);
+		MHD_OPTION_NOTIFY_CONNECTION, visitors__on_connection, &visitors,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_END);
 	if (server->daemon)
 		return 0;
 	return err__set(err, EIO, "cannot start the HTTP server (libmicrohttpd): %s",
