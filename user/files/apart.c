@@ -29,6 +29,7 @@
 #include "base/thread.h"
 #include "files/broker.h"
 #include "files/file.h"
+#include "files/proc.h"
 
 #define SHARED_SZ   (64 * 1024)
 #define PATHS_SZ    (2 * PATH_MAX) /* a path and a root; each ends with NUL */
@@ -42,7 +43,7 @@
 #define OWNER_NS    (60 * NS_PER_SEC) /* after this time a refused user has another try */
 #define UNKNOWN	    ((uid_t)-1)
 #define REFUSED_MAX 64 /* the oldest entry is dropped, so it may be read again */
-#define STAT_MAX    16384
+#define STATUS_MAX  16384
 #define ERRNO_MAX   4095 /* of the kernel's */
 
 enum op { OP_MEMORY, OP_FILE, OP_OPEN };
@@ -324,26 +325,6 @@ void apart__stop(void)
 
 /* --- what is refused: what timed out, and the users of processes that did so repeatedly */
 
-/* The process's start, which tells it from a later one with its pid; 0: not known. */
-static uint64_t start_of(uint32_t pid)
-{
-	struct strbuf text = STRBUF_INIT;
-	unsigned long long ret = 0;
-	const char *comm_end;
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
-	file__read(path, STAT_MAX, &text);
-	comm_end = strrchr(strbuf__str(&text), ')');
-	if (comm_end) /* the 22nd field; comm is the second */
-		sscanf(comm_end + 1,
-		       " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-		       "%*s %llu",
-		       &ret);
-	strbuf__free(&text);
-	return ret;
-}
-
 /* The real user: of a setuid program the one who runs it. UNKNOWN also of an ended process. */
 static uid_t owner_of(uint32_t pid)
 {
@@ -355,7 +336,7 @@ static uid_t owner_of(uint32_t pid)
 	if (!pid)
 		return UNKNOWN;
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", pid);
-	file__read(path, STAT_MAX, &text);
+	file__read(path, STATUS_MAX, &text);
 	line = strstr(strbuf__str(&text), "\nUid:");
 	if (line)
 		sscanf(line, "\nUid: %u", &uid);
@@ -399,7 +380,7 @@ static bool is_refused(const struct key *key)
 
 		if (refused->key.op == key->op && refused->key.pid == key->pid &&
 		    refused->key.what == key->what &&
-		    (!key->pid || refused->start == start_of(key->pid)))
+		    (!key->pid || refused->start == proc__start_time("/proc", key->pid)))
 			return true;
 	}
 	return apart.owners_at && is_owner_refused(owner_of(key->pid));
@@ -416,7 +397,7 @@ static void refuse(const struct key *key, uid_t uid)
 	owner->timeout_cnt++;
 	owner->last_ns = clock__mono_ns();
 	apart.refused[apart.refused_at++ % REFUSED_MAX] =
-		(struct refused){ *key, key->pid ? start_of(key->pid) : 0 };
+		(struct refused){ *key, key->pid ? proc__start_time("/proc", key->pid) : 0 };
 }
 
 /* Sends the request and waits for the answer. Data is in apart.shared, a descriptor in *ret_fd. */

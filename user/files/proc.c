@@ -303,6 +303,25 @@ bool proc__has_thread(const char *proc, uint32_t pid, uint32_t tid)
 	return !access(path, F_OK);
 }
 
+/* Field 22 of stat, counted from the end of comm, which may contain any character. */
+uint64_t proc__start_time(const char *proc, uint32_t pid)
+{
+	struct strbuf sb = STRBUF_INIT;
+	char path[PATH_MAX], *at = NULL;
+	uint64_t ret = 0;
+	unsigned i;
+
+	snprintf(path, sizeof(path), "%s/%u/stat", proc, pid);
+	if (!file__read(path, STAT_MAX, &sb))
+		at = strrchr(strbuf__str(&sb), ')');
+	for (i = 0; at && i < 20; i++)
+		at = strchr(at + 1, ' ');
+	if (at)
+		ret = strtoull(at, NULL, 10);
+	strbuf__free(&sb);
+	return ret;
+}
+
 bool proc__exists(uint32_t pid)
 {
 	return !kill(pid, 0) || errno != ESRCH;

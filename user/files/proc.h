@@ -84,6 +84,9 @@ int maps_lines__each_file(const char *maps_path,
 /* True until the process is reaped. Needs no permission to signal it, unlike kill's result. */
 bool proc__exists(uint32_t pid);
 
+/* The start of a process, which tells it from a later one with its pid; 0: not known. */
+uint64_t proc__start_time(const char *proc, uint32_t pid);
+
 bool proc__has_thread(const char *proc, uint32_t pid, uint32_t tid);
 
 /* pid, or the tid of a live thread when the main thread has ended. proc: "/proc". */

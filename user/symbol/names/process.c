@@ -63,25 +63,6 @@ void process__free(struct process_env *env, struct process *process)
 	free(process);
 }
 
-/* Field 22 of stat, counted from the end of comm, which may contain any character. */
-static uint64_t read_start_time(const char *proc, uint32_t pid)
-{
-	struct strbuf sb = STRBUF_INIT;
-	char path[PATH_MAX], *at = NULL;
-	uint64_t ret = 0;
-	unsigned i;
-
-	snprintf(path, sizeof(path), "%s/%u/stat", proc, pid);
-	if (!file__read(path, STATUS_MAX, &sb))
-		at = strrchr(strbuf__str(&sb), ')');
-	for (i = 0; at && i < 20; i++)
-		at = strchr(at + 1, ' ');
-	if (at)
-		ret = strtoull(at, NULL, 10);
-	strbuf__free(&sb);
-	return ret;
-}
-
 /*
  * Lines "Uid:\tREAL\t…" and "NSpid:\tOURS\t…\tITS". comm comes before them but contains no newline.
  */
@@ -240,7 +221,7 @@ int process__refresh(struct process_env *env, struct process *process, bool must
 	int ret;
 
 	open_own_ahead(env, process->pid);
-	start_time = read_start_time(env->proc, process->pid);
+	start_time = proc__start_time(env->proc, process->pid);
 	process->living = live_tid__thread(env->proc, process->pid);
 	snprintf(path, sizeof(path), "%s/%u/maps", env->proc, process->living);
 	ret = must_be_same && start_time != process->start_time ? -ESRCH
