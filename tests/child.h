@@ -48,8 +48,12 @@ static inline pid_t child__start(void (*fn)(void *arg), void *arg)
 	return pid;
 }
 
-/* Starts a program; returns when it has written something. */
-static inline pid_t child__run(const char *const *argv)
+/*
+ * Starts a program, after prepare (NULL: nothing) in the child; returns when it has written
+ * something, or has ended without.
+ */
+static inline pid_t child__run_after(void (*prepare)(void *ctx), void *ctx, const char *const *argv,
+				     bool *ret_wrote)
 {
 	int out[2];
 	char byte;
@@ -62,13 +66,25 @@ static inline pid_t child__run(const char *const *argv)
 		dup2(out[1], 1);
 		close(out[0]);
 		close(out[1]);
+		if (prepare)
+			prepare(ctx);
 		execv(argv[0], (char *const *)argv);
 		_exit(127);
 	}
 	close(out[1]);
-	if (read(out[0], &byte, 1) != 1)
-		diag("%s did not start", argv[0]);
+	*ret_wrote = read(out[0], &byte, 1) == 1;
 	close(out[0]);
+	return pid;
+}
+
+/* The same, and complains about a program that has written nothing. */
+static inline pid_t child__run(const char *const *argv)
+{
+	bool wrote;
+	pid_t pid = child__run_after(NULL, NULL, argv, &wrote);
+
+	if (!wrote)
+		diag("%s did not start", argv[0]);
 	return pid;
 }
 

@@ -6,7 +6,6 @@ import http.client
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import threading
 
@@ -15,6 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import bad
 from agents import Agent, redis_in_group, total
 from bad import MS, ok
+from probed_code import Code
 from real import free_port
 
 ORDER = [None, "marks", "stack_copies", "sampling", "pools", "processes", "blind"]
@@ -33,26 +33,6 @@ class Load(threading.Thread):
                 self.redis.ping()
             self.redis.stall(0.08)
             self.stalls += 1
-
-
-class Code:
-    """The code of redis where its messages are probed: a probe is a breakpoint in it."""
-
-    def __init__(self, pid, path):
-        symbols = subprocess.run(["nm", "-D", path], capture_output=True, text=True, check=True).stdout.splitlines()
-        self.pid = pid
-        self.address = next(int(line.split()[0], 16) for line in symbols if line.endswith(" T readQueryFromClient"))
-        with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
-            self.address += min(int(line.split("-")[0], 16) for line in maps if line.rstrip().endswith(path))
-        self.as_made = self.read()
-
-    def read(self):
-        with open(f"/proc/{self.pid}/mem", "rb") as memory:
-            memory.seek(self.address)
-            return memory.read(32)
-
-    def is_probed(self):
-        return self.read() != self.as_made
 
 
 def others(agent):

@@ -6,43 +6,17 @@ import contextlib
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from probed_code import Code  # noqa: E402
 from live import Tap, Trace, end, headline, need, wait_for  # noqa: E402
 from real import Redis  # noqa: E402
 
-FUNCTION = "readQueryFromClient"
 NOBODY = 65534
 SLOW = "local n = 0; for i = 1, 6000000 do n = n + i % 7 end; return n"
-
-
-def symbol_address(path):
-    for line in subprocess.run(["nm", "-D", path], capture_output=True, text=True, check=True).stdout.splitlines():
-        if line.endswith(f" T {FUNCTION}"):
-            return int(line.split()[0], 16)
-    raise RuntimeError(f"{path} has no {FUNCTION}")
-
-
-class Code:
-    """The first bytes of a function, in memory and in the file."""
-
-    def __init__(self, pid, path):
-        self.pid, self.address = pid, symbol_address(path)
-        with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
-            self.address += min(int(line.split("-")[0], 16) for line in maps if line.rstrip().endswith(path))
-        self.as_made = self.read()
-
-    def read(self):
-        with open(f"/proc/{self.pid}/mem", "rb") as memory:
-            memory.seek(self.address)
-            return memory.read(32)
-
-    def is_probed(self):
-        return self.read() != self.as_made
 
 
 @contextlib.contextmanager

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "tests/loopback.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"
 
@@ -83,30 +84,11 @@ static void serve(int fd)
 
 static pid_t start_server(void)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET };
-	socklen_t len = sizeof(at);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	pid_t pid;
+	int port;
+	pid_t pid = loopback__serve(serve, &port);
 
-	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) || listen(fd, 16) ||
-	    getsockname(fd, (struct sockaddr *)&at, &len))
-		return -1;
-	snprintf(url, sizeof(url), "http://127.0.0.1:%d", ntohs(at.sin_port));
-	fflush(stdout);
-	pid = fork();
-	if (pid) {
-		close(fd);
-		return pid;
-	}
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	signal(SIGPIPE, SIG_IGN);
-	for (;;) {
-		int client = accept(fd, NULL, NULL);
-
-		serve(client);
-		close(client);
-	}
+	snprintf(url, sizeof(url), "http://127.0.0.1:%d", port);
+	return pid;
 }
 
 /* --- the backend and its spool */

@@ -214,29 +214,14 @@ static void write_pause32(const char *name)
 /* Mounts as above and becomes the program; says nothing if that fails. */
 static pid_t run_elsewhere(char *layers, const char *program)
 {
-	const char *path = scratch__path(program);
-	int out[2];
-	char byte;
-	pid_t pid;
+	const char *argv[] = { scratch__path(program), "x", NULL };
+	bool wrote;
+	pid_t pid = child__run_after(mount_elsewhere, layers, argv, &wrote);
 
-	if (pipe(out))
-		abort();
-	pid = child__fork();
-	if (!pid) {
-		dup2(out[1], 1);
-		close(out[0]);
-		close(out[1]);
-		mount_elsewhere(layers);
-		execl(path, path, "x", NULL);
-		_exit(127);
-	}
-	close(out[1]);
-	if (read(out[0], &byte, 1) != 1) {
-		child__end(pid);
-		pid = -1;
-	}
-	close(out[0]);
-	return pid;
+	if (wrote)
+		return pid;
+	child__end(pid);
+	return -1;
 }
 
 static unsigned children(void)

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/loopback.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"
 
@@ -106,29 +107,7 @@ static void serve(int fd)
 
 static pid_t start_server(void)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET };
-	socklen_t len = sizeof(at);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	pid_t pid;
-
-	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) || listen(fd, 16) ||
-	    getsockname(fd, (struct sockaddr *)&at, &len))
-		return -1;
-	port = ntohs(at.sin_port);
-	pid = fork();
-	if (pid) {
-		close(fd);
-		return pid;
-	}
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	signal(SIGPIPE, SIG_IGN);
-	for (;;) {
-		int client = accept(fd, NULL, NULL);
-
-		serve(client);
-		close(client);
-	}
+	return loopback__serve(serve, &port);
 }
 
 /* --- requests */
