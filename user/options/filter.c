@@ -267,7 +267,7 @@ static bool lacks_some(const struct filter *filter)
 	return false;
 }
 
-/* What cannot be opened is missing for now. */
+/* A name that cannot be opened has no cgroup until the next look. */
 static uint32_t open_names(struct filter *filter, int *fds)
 {
 	uint32_t cnt = 0;

@@ -27,8 +27,8 @@ static const struct backend_part parts[] = {
 };
 
 /*
- * The answer to an insert that succeeded is empty. A captive portal answers a page with status 200,
- * and so does ClickHouse to an error that it finds after it sent the status: it appends the error.
+ * The answer to an insert that succeeded is empty. A captive portal answers a page with status 200;
+ * ClickHouse appends an error that it finds after it has sent the status.
  */
 static int check(const struct backend_part *part, const void *body, size_t len,
 		 uint64_t *ret_rejected, struct err *why)

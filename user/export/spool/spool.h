@@ -79,8 +79,8 @@ int spool__add_batch(struct strbuf *sb, uint64_t nr, uint32_t record_cnt, uint64
 int spool__read_batch_head(const void *data, size_t len, struct spool_batch_head *ret);
 
 /*
- * True if data has a whole batch whose magic is still zero: writes the magic into data, and reads
- * its head.
+ * Writes the magic of a whole batch that has zeros for it, and reads its head. False: data has no
+ * such batch.
  */
 bool spool__complete_batch(void *data, size_t len, struct spool_batch_head *ret);
 

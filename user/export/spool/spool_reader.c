@@ -168,8 +168,8 @@ static int check_end(struct spool_reader *r, const struct spool_batch_head *head
 /* --- damage */
 
 /*
- * Passes over a batch whose head makes sense: at its end there is the next one, or nothing more
- * comes. False: neither.
+ * Passes over a damaged batch if the next one begins at its end, or the segment ends there. False:
+ * neither.
  */
 static bool step_over(struct spool_reader *r, const struct spool_batch_head *head, bool is_whole)
 {
