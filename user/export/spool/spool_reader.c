@@ -79,7 +79,7 @@ static ssize_t read_part(const struct spool_reader *r, void *to, size_t len)
 	return file__pread(r->fd, to, len, r->at);
 }
 
-/* 1; 0: its head is not written yet; -errno with a message. */
+/* 1; 0: its head is not written yet; -EBADMSG, with the segment open, or -errno, with a message. */
 static int begin_segment(struct spool_reader *r, uint64_t segment, struct err *err)
 {
 	int fd = spool_dir__open_segment(r->dirfd, segment, O_RDONLY), res;
@@ -104,7 +104,8 @@ static int begin_segment(struct spool_reader *r, uint64_t segment, struct err *e
 		r->at = r->first_at = (uint64_t)res;
 		return 1;
 	}
-	spool_reader__end(r);
+	if (res != -EBADMSG)
+		spool_reader__end(r);
 	if (!res)
 		return 0;
 	return err__set(err, -res, "segment %" PRIu64 " of the spool: %s", segment,
@@ -212,6 +213,26 @@ static int search(struct spool_reader *r)
 	return at > 0;
 }
 
+/* Passes over a segment whose head is damaged: the agent of its batches is not known. */
+static int pass_segment(struct spool_reader *r)
+{
+	uint64_t broken_cnt = r->broken_cnt + 1;
+	struct spool_batch_head head;
+	int res;
+
+	r->skips = true;
+	while ((res = search(r)) > 0) {
+		while (read_head(r, &head) > 0) {
+			count_broken(r, &head);
+			r->after = head.nr;
+			r->at += (uint64_t)head.head_sz + head.packed_sz;
+		}
+	}
+	r->broken_cnt = broken_cnt;
+	spool_reader__end(r);
+	return res;
+}
+
 /* The next one in this segment, behind `after`. 1, 0 or -errno. */
 static int next_here(struct spool_reader *r, struct spool_batch *ret, bool is_whole)
 {
@@ -278,12 +299,11 @@ int spool_reader__next(struct spool_reader *r, struct spool_batch *ret, struct e
 		if (res < 0)
 			return err__set(err, -res, "cannot read the spool: %s", strerror(-res));
 		res = begin_segment(r, segment, err);
-		if (res == -EBADMSG) {
-			r->skips = true;
-			r->segment = segment;
-			r->broken_cnt++;
-		} else if (res <= 0) {
+		if (res == -EBADMSG)
+			res = pass_segment(r);
+		else if (res <= 0)
 			return res;
-		}
+		if (res < 0)
+			return err__set(err, -res, "cannot read the spool: %s", strerror(-res));
 	}
 }
