@@ -134,6 +134,7 @@ static void test_hang(void)
 	feed_stack(loops, 11, 100, 220, 0);
 	block = complete(loops, fixture__block(11, 100, 150));
 	ok(!block->hang && block->hang_reported, "its end says that it was reported");
+	is_uint(block->hang_told_ns, 50, "and at which age");
 	is_uint(block->evidence.sample_cnt, 3, "it has all of the evidence, the open span once");
 	ok(!block->evidence.samples[1].open && block->evidence.samples[1].ns == 90,
 	   "with its full length");
@@ -143,7 +144,7 @@ static void test_hang(void)
 	dispatch__free(hang);
 	dispatch__free(block);
 	block = complete(loops, fixture__block(11, 300, 150));
-	ok(!block->hang_reported, "the next block was not reported before");
+	ok(!block->hang_reported && !block->hang_told_ns, "the next block was not reported before");
 	dispatch__free(block);
 	loops__free(loops);
 }

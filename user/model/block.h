@@ -323,8 +323,9 @@ struct block {
 	const char *loop_name; /* from the catalogue or journal, borrowed; NULL: use loop */
 	int32_t fd;	       /* epoll descriptor of the loop, or -1 */
 	int32_t ready_cnt;
-	bool hang_reported; /* a hang record was sent before */
-	bool over_hang;	    /* longer than --hang, with or without a hang record */
+	bool hang_reported;    /* a hang record was sent before */
+	uint64_t hang_told_ns; /* the delay in the last of these */
+	bool over_hang;	       /* longer than --hang, with or without a hang record */
 	bool ended_by_exit;
 	uint32_t end;		 /* JANK_END_* */
 	struct stack idle_place; /* callers of the loop's wait; empty: not known */

@@ -156,6 +156,7 @@ int judge__dispatch(struct judge *judge, struct dispatch *dispatch, const struct
 		return -ENOMEM;
 	block->type = dispatch->hang ? BLOCK_HANG : BLOCK_JANK;
 	block->hang_reported = dispatch->hang_reported;
+	block->hang_told_ns = dispatch->hang_told_ns;
 	block->over_hang = judge->hang_ns && delay_ns > judge->hang_ns;
 	set_times(block, judge, rec);
 	block->load = *load;

@@ -20,8 +20,9 @@
 
 struct thread {
 	uint32_t tid;
-	uint64_t dispatch_ns; /* start of the dispatch of this evidence */
-	uint64_t hang_due_ns; /* due time of the dispatch reported as a hang; 0: none */
+	uint64_t dispatch_ns;  /* start of the dispatch of this evidence */
+	uint64_t hang_due_ns;  /* due time of the dispatch reported as a hang; 0: none */
+	uint64_t hang_told_ns; /* its delay at the last report */
 	struct evidence evidence;
 	struct holder holder; /* for the evidence */
 	UT_hash_handle hh;
@@ -215,8 +216,11 @@ static int give_evidence(struct loops *loops, struct dispatch *dispatch, struct 
 	uint64_t due_ns = dispatch->rec.start_ns - dispatch__start_delay(&dispatch->rec);
 
 	dispatch->hang_reported = thread->hang_due_ns == due_ns;
+	dispatch->hang_told_ns = dispatch->hang_reported ? thread->hang_told_ns : 0;
 	if (dispatch->hang) {
 		thread->hang_due_ns = due_ns;
+		thread->hang_told_ns =
+			dispatch__start_delay(&dispatch->rec) + dispatch->rec.duration_ns;
 		return evidence__copy(&dispatch->evidence, &thread->evidence);
 	}
 	dispatch->evidence = thread->evidence;

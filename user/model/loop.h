@@ -22,8 +22,9 @@ struct loops;
 /* A reported dispatch with its evidence; freed with dispatch__free. */
 struct dispatch {
 	struct jank_rec_block rec;
-	bool hang;	    /* still open */
-	bool hang_reported; /* a hang was reported before its end */
+	bool hang;	       /* still open */
+	bool hang_reported;    /* a hang was reported before its end */
+	uint64_t hang_told_ns; /* its delay at that report */
 	struct evidence evidence;
 	struct chain chain; /* explains its longest wait that another thread ended */
 };

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/clock.h"
 #include "session/session_parts.h"
 
 const struct options *session__options(const struct session *s)
@@ -67,6 +68,28 @@ size_t session__off_cnt(const struct session *s)
 	return cnt;
 }
 
+/* Whether the dispatch reached this age since its last hang record. */
+static bool passed(const struct block *block, uint64_t limit_ns)
+{
+	return block->hang_told_ns <= limit_ns && limit_ns < block__delay(block);
+}
+
+/*
+ * The probes send a hang at each limit of all overrides. Those of its own process are its hang and
+ * the longer ones of Android.
+ */
+static bool passed_own_limit(const struct block *block, uint64_t hang_ns)
+{
+	bool ret = passed(block, hang_ns);
+
+	for (size_t i = 0; i < ANR_LIMITS; i++) {
+		uint64_t limit_ns = anr__limits_s[i] * NS_PER_SEC;
+
+		ret |= limit_ns > hang_ns && passed(block, limit_ns);
+	}
+	return ret;
+}
+
 bool block__obey(struct block *block, const struct options *opts)
 {
 	const struct override_facts facts = { .of = { [OVERRIDE_UNIT] = block->unit,
@@ -88,5 +111,7 @@ bool block__obey(struct block *block, const struct options *opts)
 		block->dropped_frames = dropped_frames(delay_ns, of->fps);
 	block->has_record_limit = of && of->has_records_per_signature;
 	block->record_limit = of ? of->records_per_signature : 0;
-	return block->type == BLOCK_HANG ? block->over_hang : delay_ns > block->threshold_ns;
+	if (block->type == BLOCK_HANG)
+		return hang_ns && passed_own_limit(block, hang_ns);
+	return delay_ns > block->threshold_ns;
 }
