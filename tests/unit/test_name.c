@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/socket.h"
 #include "files/apart.h"
 #include "name/client.h"
@@ -136,6 +137,8 @@ static void test_processes(void)
 	is_int(symbolizer__process(sym, getpid(), NULL), 0, "a process is read again");
 	is_int(symbolizer__script_newest(sym, getpid()), 0, "it has no interpreter");
 	symbolizer__trim(sym);
+	symbolizer__rest(sym, 3600 * NS_PER_SEC);
+	ok(symbolizer__knows(sym, getpid()), "a rest forgets no process");
 }
 
 static void test_same(void)

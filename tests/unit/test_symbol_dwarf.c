@@ -5,6 +5,7 @@
  */
 #include "symbol/dwarf/dwarf.h"
 #include "symbol/elf/elf.h"
+#include "symbol/names/symbolize_parts.h"
 #include "tests/symbol_fixture.h"
 
 #define ANSWER_SZ 4096
@@ -263,11 +264,84 @@ static void check_inlined(void)
 	symbolizer__free(sym);
 }
 
+static unsigned loaded_cnt(const struct symbolizer *sym)
+{
+	const struct module *module;
+	unsigned ret = 0;
+
+	for (module = sym->env.modules.table; module; module = module->hh.next)
+		ret += dwarf__is_loaded(module->dwarf);
+	return ret;
+}
+
+static unsigned line_of(struct symbolizer *sym, const struct fixture *fx, uint64_t addr)
+{
+	struct stack stack = { .addresses = &addr, .user_cnt = 1 };
+	unsigned ret = 0;
+
+	if (!symbolizer__stack(sym, fx->pid, &stack) && stack.frame_cnt)
+		ret = stack.frames[0].line;
+	free(stack.frames);
+	return ret;
+}
+
+static void ignore_place(const struct dwarf_place *place, void *ctx)
+{
+	unsigned *cnt = ctx;
+
+	*cnt += place->function != NULL;
+}
+
+/* Waits until the limit on reading files again allows it. */
+static void read_again(const struct symbolizer *sym)
+{
+	const struct module *module;
+	unsigned cnt = 0;
+
+	for (unsigned tries = 10000; tries && !loaded_cnt(sym); tries--, usleep(1000))
+		for (module = sym->env.modules.table; module; module = module->hh.next)
+			if (module->dwarf)
+				dwarf__find(module->dwarf, 0, ignore_place, &cnt);
+}
+
+/* Memory of a machine that traces always must fall again. */
+static void check_rest(void)
+{
+	struct symbolizer *sym = fixture__symbolizer(scratch__path(""), NULL);
+	const uint64_t minute_ns = 60 * NS_PER_SEC, now_ns = 10 * minute_ns;
+	struct fixture fx, other;
+	uint64_t addr;
+
+	fixture__run(&fx, "run");
+	addr = fixture__addr(&fx, "inside");
+	symbolizer__rest(sym, now_ns);
+	is_uint(line_of(sym, &fx, addr), 15, "an address has its line");
+	symbolizer__rest(sym, now_ns + minute_ns);
+	is_uint(loaded_cnt(sym), 1, "whose file stays, because it was needed");
+	is_uint(line_of(sym, &fx, addr), 15, "the address is known now");
+	symbolizer__rest(sym, now_ns + 2 * minute_ns - 1);
+	is_uint(loaded_cnt(sym), 1, "nothing is freed within a minute");
+	symbolizer__rest(sym, now_ns + 2 * minute_ns);
+	is_uint(loaded_cnt(sym), 0, "after a minute without new addresses the file is freed");
+	is_uint(line_of(sym, &fx, addr), 15, "a known address keeps its line");
+	fixture__run(&other, "run");
+	is_uint(line_of(sym, &other, fixture__addr(&other, "inside")), 15,
+		"another process of the program has it, too");
+	is_uint(loaded_cnt(sym), 0, "both from memory");
+	fixture__stop(&other);
+	read_again(sym);
+	is_uint(loaded_cnt(sym), 1, "the file is read again");
+	ok(line_of(sym, &fx, addr + 1) > 15, "for a new address");
+	fixture__stop(&fx);
+	symbolizer__free(sym);
+}
+
 static void check_separate(void)
 {
 	fixture__sh("gcc -g -O2 -Wl,--build-id -o $D/one $D/p.c");
 	check_inlined();
 	check_running("in the program", scratch__path(""), true);
+	check_rest();
 	fixture__sh("objcopy --only-keep-debug $D/one $D/one.debug && strip -o $D/run $D/one && "
 		    "id=$(readelf -n $D/one | sed -n 's/.*Build ID: //p') && "
 		    "mkdir -p $D/dbg/.build-id/${id%${id#??}} && "
@@ -276,13 +350,6 @@ static void check_separate(void)
 	fixture__sh("strip --strip-debug -o $D/run $D/one");
 	check_running("a program with symbols beside a debug file", scratch__path("dbg"), true);
 	check_running("without", scratch__path("none"), false);
-}
-
-static void ignore_place(const struct dwarf_place *place, void *ctx)
-{
-	unsigned *cnt = ctx;
-
-	*cnt += place->function != NULL;
 }
 
 /* Damage in the sections themselves with intact headers, and a truncated file. */

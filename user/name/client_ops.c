@@ -335,6 +335,15 @@ static void trim(void *ctx)
 		pool__free(&client->pool);
 }
 
+static void rest(void *ctx, uint64_t now_ns)
+{
+	struct name_client *client = ctx;
+	struct wire in;
+
+	strbuf__reset(&client->out);
+	ask(client, NAME_REST, 0, now_ns, 0, &in);
+}
+
 /* --- interpreters */
 
 static size_t script_threads(void *ctx, uint32_t pid, struct interp_thread *ret, size_t max)
@@ -409,4 +418,5 @@ const struct symbolizer_ops name_client_ops = {
 	.code_bytes = code_bytes,
 	.unwind = unwind,
 	.trim = trim,
+	.rest = rest,
 };

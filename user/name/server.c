@@ -217,6 +217,13 @@ static int64_t serve_trim(struct server *s, const struct name_request *req, stru
 	return 0;
 }
 
+static int64_t serve_rest(struct server *s, const struct name_request *req, struct wire *in)
+{
+	symbolizer__rest(s->sym, req->a);
+	alloc__trim();
+	return 0;
+}
+
 /* --- interpreters */
 
 static int64_t serve_script_threads(struct server *s, const struct name_request *req,
@@ -283,6 +290,7 @@ static const serve_fn serve[NAME_OP_CNT] = {
 	[NAME_CODE_BYTES] = serve_code_bytes,
 	[NAME_UNWIND] = serve_unwind,
 	[NAME_TRIM] = serve_trim,
+	[NAME_REST] = serve_rest,
 	[NAME_ELF_OPEN] = serve_elf_open,
 	[NAME_ELF_FIND] = serve_elf_find,
 	[NAME_ELF_SECTION] = serve_elf_section,

@@ -49,6 +49,7 @@ enum name_op {
 	NAME_CODE_BYTES,
 	NAME_UNWIND,
 	NAME_TRIM,
+	NAME_REST,
 	/* Of elffunc_ops; the file is the one that the broker offers. */
 	NAME_ELF_OPEN,
 	NAME_ELF_FIND,

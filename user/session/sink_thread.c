@@ -309,6 +309,7 @@ static void on_interval(struct sink_thread *sink, struct item *item)
 	interval__free(interval);
 	free(interval);
 	stack_cache__rest(sink->parts->stack_cache, clock__mono_ns());
+	symbolizer__rest(sink->parts->symbolizer, clock__mono_ns());
 	alloc__trim(); /* lists of a machine's processes are large */
 }
 

@@ -59,6 +59,15 @@ void dwarf__shrink(struct dwarf *dwarf)
 	dwarf->unit_bytes = 0;
 }
 
+void dwarf__rest(struct dwarf *dwarf)
+{
+	if (!dwarf)
+		return;
+	if (!dwarf->used)
+		dwarf__shrink(dwarf);
+	dwarf->used = false;
+}
+
 void dwarf__free(struct dwarf *dwarf)
 {
 	if (!dwarf)
@@ -283,6 +292,7 @@ unsigned dwarf__find(struct dwarf *dwarf, uint64_t vaddr, dwarf_fn fn, void *ctx
 	dwarf->cut = dwarf->costly_ns > COSTLY_NS;
 	if (dwarf->cut || !open_file(dwarf))
 		return 0;
+	dwarf->used = true;
 	dwarf__begin(dwarf, FIND_NS);
 	unit = dwarf_index__find(dwarf, vaddr);
 	dwarf->cut = !unit && dwarf->index_cut;

@@ -55,4 +55,7 @@ bool dwarf__is_loaded(const struct dwarf *dwarf);
 /* Frees all but the index of units. It is read again when needed. Accepts NULL. */
 void dwarf__shrink(struct dwarf *dwarf);
 
+/* The same, unless dwarf__find was called since the last dwarf__rest. Accepts NULL. */
+void dwarf__rest(struct dwarf *dwarf);
+
 #endif

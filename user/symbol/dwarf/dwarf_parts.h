@@ -42,6 +42,7 @@ struct dwarf {
 	uint64_t costly_ns;			 /* CPU time of slow look-ups */
 	unsigned steps;
 	bool indexed;
+	bool used;	/* an address was looked up since the last dwarf__rest */
 	bool cut;	/* the operation under way, or the last look-up, ended early */
 	bool index_cut; /* the index is incomplete */
 };

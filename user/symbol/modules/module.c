@@ -72,6 +72,7 @@ static void drop_tables(struct module *module)
 		symtab__free(&module->tabs[i].syms);
 	dwarf__free(module->dwarf);
 	module->dwarf = NULL;
+	cache__clear(&module->sources);
 	gopclntab__free(module->go);
 	module->go = NULL;
 	free(module->loads);
@@ -149,7 +150,8 @@ static size_t bytes_of(const struct module *module)
 {
 	size_t ret = sizeof(*module) + module->load_cnt * sizeof(*module->loads), i;
 
-	ret += dwarf__bytes(module->dwarf) + (module->go ? sizeof(*module->go) : 0);
+	ret += dwarf__bytes(module->dwarf) + (module->go ? sizeof(*module->go) : 0) +
+	       cache__bytes(&module->sources);
 	if (module->cfi)
 		ret += cfi__bytes(module->cfi);
 	for (i = 0; i < module->tab_cnt; i++)
@@ -218,6 +220,14 @@ void modules__bound_dwarf(struct modules *modules, const struct module *module, 
 		dwarf__shrink(oldest->dwarf);
 		bytes += dwarf__bytes(oldest->dwarf);
 	}
+}
+
+void modules__rest(struct modules *modules)
+{
+	struct module *module;
+
+	for (module = modules->table; module; module = module->hh.next)
+		dwarf__rest(module->dwarf);
 }
 
 void modules__trim(struct modules *modules, size_t max)

@@ -15,6 +15,7 @@
 #include "symbol/elf/elf.h"
 #include "symbol/elf/symtab.h"
 #include "symbol/interpreters/gopclntab.h"
+#include "symbol/names/cache.h"
 #include "symbol/unwind/cfi.h"
 #include <sys/stat.h>
 
@@ -103,6 +104,7 @@ struct module {
 	struct module_tab tabs[MODULE_TABS_MAX];
 	size_t tab_cnt;
 	struct dwarf *dwarf;  /* of the file or its debug file; NULL: none */
+	struct cache sources; /* file, line and inlined functions, by cache__key of the address */
 	struct gopclntab *go; /* lines of a stripped Go program; or NULL */
 	struct cfi *cfi;      /* NULL: none yet, or freed; the vdso's exists from the start */
 	int source;	      /* descriptor of the copy with the tables, of several; or -1 */
@@ -192,6 +194,9 @@ size_t modules__bytes(const struct modules *modules);
  * before modules__trim is called.
  */
 void modules__bound_dwarf(struct modules *modules, const struct module *module, size_t max);
+
+/* Frees DWARF in which no address was looked up since the last call. */
+void modules__rest(struct modules *modules);
 
 /*
  * Frees tables until at most max bytes are left: first of files that no process maps, then the

@@ -35,8 +35,10 @@ static bool add_table(struct module *module, const struct elf *elf, uint32_t typ
 static void add_dwarf(struct module *module, const struct elf *elf,
 		      const struct debugfile_places *places)
 {
-	if (!module->dwarf && places)
-		module->dwarf = dwarf__new(elf, places->debug_dir);
+	if (module->dwarf || !places)
+		return;
+	module->dwarf = dwarf__new(elf, places->debug_dir);
+	cache__clear(&module->sources); /* what is known had no DWARF */
 }
 
 /* Adds the DWARF of the debug file and, if `table`, its symbol table. */

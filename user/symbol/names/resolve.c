@@ -140,36 +140,57 @@ static void add_of_go(const struct resolver *rs, const struct module *module, ui
 		entry->line = 0;
 }
 
-/*
- * Adds file, line and inlined functions to an entry of a module, for the byte at an offset of its
- * file.
- */
-static void source__add(const struct resolver *rs, struct module *module, uint64_t file_offset,
-			struct cached *entry)
+static void find_source(const struct resolver *rs, struct module *module, uint64_t vaddr,
+			struct cached *ret)
 {
-	struct collected to = { .rs = rs, .entry = entry };
+	struct collected to = { .rs = rs, .entry = ret };
 	struct cached_inlined *kept;
-	uint64_t vaddr;
 	size_t before;
 
-	if (!rs->source || (!module->dwarf && !module->go) ||
-	    elf__vaddr(module->loads, module->load_cnt, file_offset, &vaddr))
-		return;
 	if (!module->dwarf) {
-		add_of_go(rs, module, vaddr, entry);
+		add_of_go(rs, module, vaddr, ret);
 		return;
 	}
 	before = dwarf__bytes(module->dwarf);
 	dwarf__find(module->dwarf, vaddr, collect, &to);
-	entry->cut |= dwarf__was_cut(module->dwarf);
+	ret->cut = dwarf__was_cut(module->dwarf);
 	if (dwarf__bytes(module->dwarf) > before)
 		modules__bound_dwarf(&rs->env->modules, module, DWARF_FILE_MAX);
 	kept = to.cnt ? pool__room(rs->pool, to.cnt * sizeof(*kept)) : NULL;
 	if (!kept)
 		return;
 	memcpy(kept, to.inlined, to.cnt * sizeof(*kept));
-	entry->inlined = kept;
-	entry->inlined_cnt = to.cnt;
+	ret->inlined = kept;
+	ret->inlined_cnt = to.cnt;
+}
+
+/*
+ * Adds file, line and inlined functions to an entry of a module, for the byte at an offset of its
+ * file. All processes that map the file share them, so that its DWARF can be freed.
+ */
+static void source__add(const struct resolver *rs, struct module *module, uint64_t file_offset,
+			struct cached *entry)
+{
+	struct cached found = {};
+	const struct cached *source;
+	uint64_t vaddr;
+
+	if (!rs->source || (!module->dwarf && !module->go) ||
+	    elf__vaddr(module->loads, module->load_cnt, file_offset, &vaddr))
+		return;
+	found.key = cache__key(vaddr, true);
+	source = cache__find(&module->sources, found.key);
+	if (!source) {
+		find_source(rs, module, vaddr, &found);
+		if (!found.cut)
+			cache__add(&module->sources, &found);
+		source = &found;
+	}
+	entry->file = source->file;
+	entry->line = source->line;
+	entry->inlined = source->inlined;
+	entry->inlined_cnt = source->inlined_cnt;
+	entry->cut |= source->cut;
 }
 
 #define SUFFIX_MAX 8

@@ -9,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "files/file.h"
 #include "symbol/elf/elffunc.h"
 #include "symbol/modules/fetch.h"
 #include "symbol/names/symbolize_parts.h"
 
 #define CACHE_BYTES_DEFAULT (24u << 20)
+#define REST_NS		    (60 * NS_PER_SEC)
 
 int symbolizer__new(const struct symbolizer_opts *opts, struct symbolizer **ret, struct err *err)
 {
@@ -221,6 +223,7 @@ static bool is_full(const struct symbolizer *sym)
 void symbolizer__trim(struct symbolizer *sym)
 {
 	struct process *process;
+	struct module *module;
 	size_t besides;
 
 	if (sym->remote) {
@@ -234,9 +237,22 @@ void symbolizer__trim(struct symbolizer *sym)
 		return;
 	for (process = sym->processes; process; process = process->hh.next)
 		cache__clear(&process->cache);
+	for (module = sym->env.modules.table; module; module = module->hh.next)
+		cache__clear(&module->sources);
 	cache__clear(&sym->kernel_cache);
 	pool__free(&sym->pool);
 	besides = bytes_besides_modules(sym);
 	modules__trim(&sym->env.modules,
 		      besides < sym->max_cache_bytes ? sym->max_cache_bytes - besides : 0);
+}
+
+void symbolizer__rest(struct symbolizer *sym, uint64_t now_ns)
+{
+	if (now_ns - sym->rested_ns < REST_NS)
+		return;
+	sym->rested_ns = now_ns;
+	if (sym->remote)
+		sym->remote->rest(sym->remote_ctx, now_ns);
+	else
+		modules__rest(&sym->env.modules);
 }

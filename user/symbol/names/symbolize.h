@@ -165,6 +165,12 @@ int symbolizer__code_bytes(struct symbolizer *sym, uint32_t pid, uint64_t addr, 
  */
 void symbolizer__trim(struct symbolizer *sym);
 
+/*
+ * Frees DWARF that no new address has needed for a minute; known addresses keep their names. Call
+ * it now and then. now_ns: CLOCK_MONOTONIC.
+ */
+void symbolizer__rest(struct symbolizer *sym, uint64_t now_ns);
+
 struct copy_event;
 struct unwound;
 
@@ -193,6 +199,7 @@ struct symbolizer_ops {
 	/* ret has the thread's pc already, which stays where there is no answer. */
 	int (*unwind)(void *ctx, uint32_t pid, const struct copy_event *copy, struct unwound *ret);
 	void (*trim)(void *ctx);
+	void (*rest)(void *ctx, uint64_t now_ns);
 };
 
 #endif

@@ -20,9 +20,10 @@ struct symbolizer {
 	bool this_kernel;   /* kallsyms is this machine's */
 	char kernel_build_id[BUILD_ID_HEX_SZ];
 	struct cache kernel_cache;
-	struct pool pool; /* strings in frames */
-	uint64_t cut_cnt; /* see symbolizer__cut_cnt */
-	unsigned fetched; /* value of fetch__cnt up to which files are in use */
+	struct pool pool;   /* strings in frames */
+	uint64_t cut_cnt;   /* see symbolizer__cut_cnt */
+	uint64_t rested_ns; /* of the last symbolizer__rest, CLOCK_MONOTONIC */
+	unsigned fetched;   /* value of fetch__cnt up to which files are in use */
 };
 
 /* A known process, or NULL. */
