@@ -40,7 +40,8 @@ ARCH      := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(MACHINE)))
 OUT       := .output$(if $(CROSS_COMPILE),/$(ARCH))
 VARIANT   := $(OUT)/$(if $(SANITIZE),san,$(if $(STATIC),static,rel))
 
-CFLAGS    ?= -O2 -g
+# With the sanitizers, what is compiled soonest and still shows lines.
+CFLAGS    ?= $(if $(SANITIZE),-O1 -g1,-O2 -g)
 comma     := ,
 WARN      := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter \
              -Wformat=2 -Werror=implicit-function-declaration

@@ -75,7 +75,7 @@ replay: #:tests tests of recorded journals
 live: #:tests tests against running programs (as root)
 	$(Q)$(call RUN_TESTS,$(LIVE_T))
 
-# Live tests run two at a time, but for these, which measure times or losses.
+# Live tests mostly wait, so they run three at a time, but for these, which measure times or losses.
 LIVE_ALONE := behind histogram history late_start losses sink_nice truth
 # HACKING.md lists their times.
 SLOW_UNIT          := symbol_gopclntab
@@ -88,7 +88,7 @@ LIVE_PARALLEL_T = $(filter-out $(call LIVE_NAMED,$(LIVE_ALONE) $(SLOW_LIVE_PARAL
 SLOW_UNIT_BIN  := $(filter $(SLOW_UNIT:%=$(SAN)/tests/unit/test_%),$(UNIT_BIN))
 # The quickest stage comes first. Tests that measure time run alone.
 STAGES          = -j2 $(STYLE_T) $(filter-out $(SLOW_UNIT_BIN),$(UNIT_BIN)) $(FUZZ_BIN) $(REPLAY_T) $(BPF_BIN) \
-                  -j2 $(LIVE_PARALLEL_T) -j1 $(call LIVE_NAMED,$(LIVE_ALONE))
+                  -j3 $(LIVE_PARALLEL_T) -j1 $(call LIVE_NAMED,$(LIVE_ALONE))
 SLOW_STAGES     = -j2 $(SLOW_UNIT_BIN) $(call LIVE_NAMED,$(SLOW_LIVE_PARALLEL)) -j1 $(call LIVE_NAMED,$(SLOW_LIVE))
 RUN_STAGES      = PERL5LIB=tests/lib RUN="$(PROVE_TESTS)" tests/stages
 
