@@ -41,6 +41,11 @@ def of(agent, process):
     return [b for b in agent.records("block") if b["pid"] == process.pid]
 
 
+def within(agent, process, ms, first=0):
+    """Delays of blocks that are none by this threshold. A busy machine makes a stall longer."""
+    return [b["delay_ns"] for b in of(agent, process)[first:] if b["delay_ns"] <= ms * MS]
+
+
 def rows(agent, name):
     """Of the last interval: one for each threshold, since an agent's intervals have no pid."""
     return [row for row in agent.records("interval")[-1]["loops"] if row["process"].startswith(name)]
@@ -52,17 +57,18 @@ def test_thresholds(agent, redis, node):
     node.stall(160)
     node.stall(60)
     node.stall(300)
-    ok(bad.wait_for(lambda: of(agent, node)), "node: 300 ms are over its threshold of 200 ms")
-    block, slow = of(agent, redis)[0], of(agent, node)
-    ok(len(slow) == 1 and slow[0]["duration_ns"] > 250 * MS, "160 and 60 ms are not", [b["duration_ns"] for b in slow])
-    ok(block["threshold_ns"] == 30 * MS and slow[0]["threshold_ns"] == 200 * MS, "the blocks have their thresholds")
-    ok(slow[0]["dropped_frames"] == slow[0]["delay_ns"] * 30 // 10**9, "frames are counted by node's rate", slow[0]["dropped_frames"])
+    ok(bad.wait_for(lambda: any(b["duration_ns"] > 250 * MS for b in of(agent, node))),
+       "node: 300 ms are over its threshold of 200 ms")
+    block, slow = of(agent, redis)[0], of(agent, node)[-1]
+    ok(not within(agent, node, 200), "160 and 60 ms are not", within(agent, node, 200))
+    ok(block["threshold_ns"] == 30 * MS and slow["threshold_ns"] == 200 * MS, "the blocks have their thresholds")
+    ok(slow["dropped_frames"] == slow["delay_ns"] * 30 // 10**9, "frames are counted by node's rate", slow["dropped_frames"])
     ok(block["samples"], "there are stacks for redis' short stall", block["stack_quality"])
     rows_now = [row for i in agent.records("interval") for row in i["loops"] if row["process"].startswith("redis")]
     # a row without one is of the other redis, before it was switched off
     ok({row.get("threshold_ns") for row in rows_now} - {None} == {30 * MS}, "intervals have redis' threshold", rows_now[-1:])
-    times = [dict(b["time"]["blocked_ns"], r=b["time"]["running_ns"], w=b["time"]["runnable_ns"]) for b in (block, slow[0])]
-    ok([sum(t.values()) for t in times] == [block["duration_ns"], slow[0]["duration_ns"]], "their accounts of time are exact")
+    times = [dict(b["time"]["blocked_ns"], r=b["time"]["running_ns"], w=b["time"]["runnable_ns"]) for b in (block, slow)]
+    ok([sum(t.values()) for t in times] == [block["duration_ns"], slow["duration_ns"]], "their accounts of time are exact")
 
 
 def test_unwatched(agent, off):
@@ -81,8 +87,8 @@ def test_reload(agent, redis, off, node):
     cnt, slow = len(of(agent, redis)), len(of(agent, node))
     redis.stall(0.2)
     node.stall(90)
-    ok(bad.wait_for(lambda: len(of(agent, node)) == slow + 1), "node: 90 ms are over 50 ms now")
-    ok(len(of(agent, redis)) == cnt, "redis: 200 ms are not over 250 ms")
+    ok(bad.wait_for(lambda: len(of(agent, node)) > slow), "node: 90 ms are over 50 ms now")
+    ok(not within(agent, redis, 250, cnt), "redis: 200 ms are not over 250 ms", within(agent, redis, 250, cnt))
     for _ in range(20):
         off.ping()
     bad.wait_for(lambda: off.ping() and any("threshold_ns" not in row for row in rows(agent, "redis")))
@@ -140,7 +146,11 @@ def main():
     test_unwatched(agent, off)
     test_reload(agent, redis, off, node)
     test_again(agent, off)
+    for process in (redis, off, node):  # the summary counts until the end, a moment longer than the last interval
+        os.kill(process.pid, signal.SIGSTOP)
     agent.tracer.stop()
+    for process in (redis, off, node):
+        os.kill(process.pid, signal.SIGCONT)
     told = sum(row["dispatches"] for i in agent.records("interval") for row in i["loops"])
     summary = agent.records("summary")[-1]
     ok(summary["dispatches"] == told, "the summary has as many dispatches as the intervals", (summary["dispatches"], told))
