@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What an agent takes: idle, then on a busy machine each step the CPU in user space, in percent of a core, memory (resident
-and proportional) and descriptors of all its processes; then how they grew. Each second one more process comes, for 3 s.
+and proportional) and descriptors of all its processes; then how they grew. Each second one more process comes, for 3 s. load: CPU
+of what is traced, with the probes, for the same work each step: where it rises, the machine is slower, and the agent with it.
 
 agent.py [SECONDS [PROCESSES [RATE]]]   such as agent.py 7200 500 50000, where RATE is that of all processes"""
 import os
@@ -25,20 +26,27 @@ START_S = 30  # until it has found all processes
 IDLE_S = 60
 
 
-def sample(agent):
-    return {"at": time.monotonic(), "cpu_s": bad.cpu_s(agent.pid), "rss_kb": bad.rss_kb(agent.pid),
+def load_s(group):
+    for line in open(f"{group.path}/cpu.stat", encoding="utf-8"):
+        if line.startswith("usage_usec"):
+            return int(line.split()[1]) / 1e6
+    raise OSError(f"{group.path}: no CPU time")
+
+
+def sample(agent, group):
+    return {"load_s": load_s(group), "at": time.monotonic(), "cpu_s": bad.cpu_s(agent.pid), "rss_kb": bad.rss_kb(agent.pid),
             "pss_kb": bad.pss_kb(agent.pid), "fds": len(bad.all_fds_of(agent.pid))}
 
 
-def user_pct(before, after):
-    return 100 * (after["cpu_s"] - before["cpu_s"]) / (after["at"] - before["at"])
+def pct(before, after, key="cpu_s"):
+    return 100 * (after[key] - before[key]) / (after["at"] - before["at"])
 
 
-def idle_pct(agent):
+def idle_pct(agent, group):
     time.sleep(START_S)
-    before = sample(agent)
+    before = sample(agent, group)
     time.sleep(IDLE_S)
-    return user_pct(before, sample(agent))
+    return pct(before, sample(agent, group))
 
 
 def come_and_go(group, end):
@@ -56,7 +64,7 @@ def main():
     rate = int(sys.argv[3]) if len(sys.argv) > 3 else 50000
     group = Group(f"jankbpf-bench-agent-{os.getpid()}")
     agent = Agent("crowd", group, {"store": {"interval": "10s"}})
-    print(f"idle: {idle_pct(agent):.2f} % in user space, over {IDLE_S} s", flush=True)
+    print(f"idle: {idle_pct(agent, group):.2f} % in user space, over {IDLE_S} s", flush=True)
     load = group.start(LOAD, str(rate), str(processes), stdout=subprocess.PIPE, text=True)
     slow = group.start(bad.SIMJANK, *SLOW, stdout=subprocess.DEVNULL)
     bad.STARTED.extend((load, slow))
@@ -65,20 +73,20 @@ def main():
     comers = threading.Thread(target=come_and_go, args=(group, ended))
     comers.start()
     time.sleep(START_S)
-    first = last = sample(agent)
+    first = last = sample(agent, group)
     print(f"{len(group.pids())} processes, {rate} dispatches a second")
-    print(f"{'s':>6} {'user %':>7} {'counted/s':>10} {'blocks':>7} {'RSS KiB':>8} {'PSS KiB':>8} {'fds':>5}", flush=True)
+    print(f"{'s':>6} {'user %':>7} {'load %':>7} {'counted/s':>10} {'blocks':>7} {'RSS KiB':>8} {'PSS KiB':>8} {'fds':>5}", flush=True)
     for _ in range(STEPS):
         time.sleep(seconds / STEPS)
-        now = sample(agent)
+        now = sample(agent, group)
         elapsed = now["at"] - last["at"]
         late = agent.records("interval")[-max(1, int(elapsed // 10)):]
         late_ns = sum(i["elapsed_ns"] for i in late)
-        print(f"{now['at'] - first['at']:6.0f} {user_pct(last, now):7.2f} "
+        print(f"{now['at'] - first['at']:6.0f} {pct(last, now):7.2f} {pct(last, now, 'load_s'):7.1f} "
               f"{1e9 * sum(i['dispatches'] for i in late) / late_ns:10.0f} {sum(i['blocks'] for i in late):7} "
               f"{now['rss_kb']:8} {now['pss_kb']:8} {now['fds']:5}", flush=True)
         last = now
-    print(f"mean {user_pct(first, last):.2f} % in user space; grown in {last['at'] - first['at']:.0f} s: RSS "
+    print(f"mean {pct(first, last):.2f} % in user space; grown in {last['at'] - first['at']:.0f} s: RSS "
           f"{last['rss_kb'] - first['rss_kb']} KiB, PSS {last['pss_kb'] - first['pss_kb']} KiB, "
           f"descriptors {last['fds'] - first['fds']}")
     ended.set()
