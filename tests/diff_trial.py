@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,10 +18,10 @@ JANKBPF = os.path.join(ROOT, "jankbpf")
 REDIS_PORT, NODE_PORT, NGINX_PORT = 7393, 7394, 7395
 NODE = """require('http').createServer((q, s) => { const ms = Number(q.url.slice(1)), t = process.hrtime.bigint();
 while (process.hrtime.bigint() - t < BigInt(Math.round(ms * 1e6))); s.end(); }).listen(%d)""" % NODE_PORT
+NGINX_PERL = "/usr/lib/nginx/modules/ngx_http_perl_module.so"
 
-
-# Perl of a handler (package libnginx-mod-http-perl) blocks its worker.
-NGINX = """load_module /usr/lib/nginx/modules/ngx_http_perl_module.so;
+# Perl of a handler blocks its worker.
+NGINX = "load_module " + NGINX_PERL + """;
 daemon off; master_process off; pid %(dir)s/pid; error_log %(dir)s/log;
 events { worker_connections 64; }
 http { access_log off; client_body_temp_path %(dir)s/a; proxy_temp_path %(dir)s/b; fastcgi_temp_path %(dir)s/c;
@@ -104,7 +105,16 @@ def run(kind, folder, seconds, seed, short_cnt, ms):
     return out
 
 
+def need_programs():
+    missing = [program for program in ("redis-server", "redis-cli", "node", "nginx") if not shutil.which(program)]
+    if not os.path.exists(NGINX_PERL):
+        missing.append("nginx's module for Perl (package libnginx-mod-http-perl)")
+    if missing:
+        sys.exit(f"not installed: {', '.join(missing)}")
+
+
 def main():
+    need_programs()
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 6
     found = false = 0
