@@ -124,6 +124,29 @@ def test_second(group, path):
     ok(os.path.exists(path), "and leaves it alone")
 
 
+def test_between(group):
+    """Intervals are far apart. Where nothing has marks, an agent only looks for hangs between them, and an answer counts
+    until now."""
+    path = bad.scratch("between.socket")
+    agent = Agent("between", group, {"agent": {"control": path}, "block": {"threshold": "50ms", "hang": "500ms"},
+                                     "store": {"interval": "1h"}, "limits": {"records-per-signature": 0}})
+    busy = group.start(bad.SIMJANK, "--quiet", "--scenario", "sleep:1ms", "--gap", "5ms", "--duration", "1h")
+    slow = group.start(bad.SIMJANK, "--quiet", "--scenario", "sleep:1500ms", "--gap", "200ms", "--duration", "1h")
+    bad.STARTED.extend((busy, slow))
+    blocks = lambda: [b for b in agent.records("block") if b["pid"] == slow.pid]
+    bad.wait_for(lambda: len(blocks()) >= 4)
+    hangs = {h["start_ns"]: h["duration_ns"] for h in agent.records("hang")}
+    late = [b["duration_ns"] for b in blocks() if hangs.get(b["start_ns"], b["duration_ns"]) >= b["duration_ns"]]
+    ok(not late, "hangs are reported while they last", (late, hangs))
+    before = state(path)["dispatches"]
+    ok(bad.wait_for(lambda: state(path)["dispatches"] > before + 200), "--status counts what no interval has yet",
+       (before, state(path)["dispatches"]))
+    agent.tracer.stop()
+    bad.end(busy, slow)
+    told, cnt = total(agent.records("interval"), "dispatches"), agent.records("summary")[-1]["dispatches"]
+    ok(before + 200 < told <= cnt, "at the end an interval has it, too", (before, told, cnt))
+
+
 def main():
     bad.need_tracing()
     group, redis = redis_in_group("control")
@@ -143,6 +166,7 @@ def main():
     check_counts(agent, redis)
     ok(not os.path.exists(path), "at its end the socket is removed")
     redis.end()
+    test_between(group)
     group.remove()
     bad.done()
 

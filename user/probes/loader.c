@@ -156,6 +156,11 @@ int loader__pause_marks(struct loader *loader, pid_t pid, bool pause)
 	return uprobes__pause(loader->uprobes, pid, pause);
 }
 
+bool loader__has_marks(const struct loader *loader)
+{
+	return !loader->files || uprobe_files__has_marks(loader->files);
+}
+
 void loader__drop_process(struct loader *loader, pid_t pid)
 {
 	__u32 tgid = pid;

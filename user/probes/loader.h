@@ -149,6 +149,9 @@ struct uprobe_files *loader__files(const struct loader *loader);
  */
 int loader__pause_marks(struct loader *loader, pid_t pid, bool pause);
 
+/* False: no process has marks that could be paused. */
+bool loader__has_marks(const struct loader *loader);
+
 /* Call when a process ends: its pid may be reused. */
 void loader__drop_process(struct loader *loader, pid_t pid);
 

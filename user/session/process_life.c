@@ -181,7 +181,7 @@ void session__pace_marks(struct session *s)
 	bool taken = s->govern.gov.level >= GOVERNOR_NO_MARKS;
 	struct process_entry *process;
 
-	if (s->opts->marks != MARKS_AUTO && !s->govern.step_cnt)
+	if (!loader__has_marks(s->loader) || (s->opts->marks != MARKS_AUTO && !s->govern.step_cnt))
 		return;
 	for (process = table->entries; process; process = process->hh.next)
 		process->dispatch_cnt = 0;

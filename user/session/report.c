@@ -20,7 +20,19 @@ struct look {
 	struct session *s;
 	struct strbuf *records; /* NULL: not wanted */
 	uint64_t open_ns;	/* time of the longest open dispatch */
+	bool brief;		/* the counts are not wanted */
 };
+
+static void add_counts(struct look *look, const struct jank_rec_thread *rec)
+{
+	if (hists__add(look->s->report.live, rec))
+		losses__add(&look->s->losses, LOSS_NO_MEMORY, 1);
+	if (intervals__saw(&look->s->intervals, rec, look->s->intake.judge.threshold_ns))
+		losses__add(&look->s->losses, LOSS_NO_MEMORY, 1);
+	look->s->report.loop_cnt++;
+	if (look->records)
+		strbuf__add(look->records, rec, sizeof(*rec));
+}
 
 static void add_live(void *ctx, const struct jank_rec_thread *rec)
 {
@@ -31,21 +43,24 @@ static void add_live(void *ctx, const struct jank_rec_thread *rec)
 			losses__add(&look->s->losses, LOSS_NO_MEMORY, 1);
 		return;
 	}
-	if (hists__add(look->s->report.live, rec))
-		losses__add(&look->s->losses, LOSS_NO_MEMORY, 1);
-	if (intervals__saw(&look->s->intervals, rec, look->s->intake.judge.threshold_ns))
-		losses__add(&look->s->losses, LOSS_NO_MEMORY, 1);
 	process_table__saw(&look->s->processes, &rec->hdr);
-	look->s->report.loop_cnt++;
 	if (look->open_ns < rec->open_ns + rec->open_delay_ns)
 		look->open_ns = rec->open_ns + rec->open_delay_ns;
-	if (look->records)
-		strbuf__add(look->records, rec, sizeof(*rec));
+	if (!look->brief)
+		add_counts(look, rec);
+}
+
+static void look_at_threads(struct look *look)
+{
+	uint64_t now_ns = clock__mono_ns();
+
+	if (!loader__each_thread(look->s->loader, add_live, look))
+		loops__rest(look->s->intake.loops, now_ns, look->open_ns);
 }
 
 void session__look(struct session *s, struct strbuf *records)
 {
-	struct look look = { s, records, 0 };
+	struct look look = { .s = s, .records = records };
 	struct hists *fresh = hists__new();
 
 	if (!fresh) {
@@ -57,8 +72,20 @@ void session__look(struct session *s, struct strbuf *records)
 	s->report.look_ns = clock__mono_ns();
 	s->report.loop_cnt = 0;
 	intervals__begin_look(&s->intervals);
-	if (!loader__each_thread(s->loader, add_live, &look))
-		loops__rest(s->intake.loops, s->report.look_ns, look.open_ns);
+	look_at_threads(&look);
+}
+
+void session__look_for_hangs(struct session *s)
+{
+	struct look look = { .s = s, .brief = true };
+
+	look_at_threads(&look);
+}
+
+void session__renew_counts(struct session *s)
+{
+	if (clock__mono_ns() - s->report.look_ns >= NS_PER_SEC)
+		session__look(s, NULL);
 }
 
 struct hist_totals session__totals(const struct session *s)

@@ -404,6 +404,10 @@ struct report {
 
 /* Looks at the threads: hangs go to the ring, counts to `live` and, if requested, to records. */
 void session__look(struct session *s, struct strbuf *records);
+/* The same without the counts, which cost the most: `live` stays as it is. */
+void session__look_for_hangs(struct session *s);
+/* Looks, unless the counts are less than a second old. */
+void session__renew_counts(struct session *s);
 void session__status(struct session *s);
 /* Says on stderr that tracing has begun, and of what. */
 void session__report_ready(const struct session *s);

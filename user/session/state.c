@@ -131,6 +131,7 @@ void session__add_state(struct session *s, struct strbuf *ret)
 {
 	struct intervals_now now = { .threshold_ns = s->intake.judge.threshold_ns };
 
+	session__renew_counts(s);
 	session__fill_now(s, &now);
 	strbuf__addf(ret, "process %d since ", getpid());
 	clock__add_rfc3339(ret, started_ns(s));
@@ -187,6 +188,7 @@ void session__add_state_json(struct session *s, struct strbuf *ret)
 	struct strbuf start = STRBUF_INIT;
 	struct jsonw w;
 
+	session__renew_counts(s);
 	session__fill_now(s, &now);
 	clock__add_rfc3339(&start, started_ns(s));
 	jsonw__init(&w, ret);
@@ -226,6 +228,7 @@ void session__tell_status(struct session *s)
 {
 	struct intervals_now now = {};
 
+	session__renew_counts(s);
 	session__fill_now(s, &now);
 	notify__send(&s->notify,
 		     "STATUS=%s%zu loops, %llu dispatches, %llu blocks, %llu hangs, "

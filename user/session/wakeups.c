@@ -154,6 +154,12 @@ static uint64_t look_period(const struct options *opts)
 	return ns < LOOK_MIN_NS ? LOOK_MIN_NS : ns;
 }
 
+/* Intervals and answers of an agent look themselves; the governor and the pace of marks do not. */
+static bool needs_counts(const struct session *s)
+{
+	return s->opts->command != CMD_AGENT || s->opts->cpu_ppm || loader__has_marks(s->loader);
+}
+
 static void on_look(void *ctx, uint64_t arg)
 {
 	struct session *s = ctx;
@@ -161,8 +167,12 @@ static void on_look(void *ctx, uint64_t arg)
 	(void)arg;
 	session__on_children(s);
 	/* The governor or an interval may just have looked: a hang is then up to half more late. */
-	if (clock__mono_ns() - s->report.look_ns >= look_period(s->opts) / 2)
-		session__look(s, NULL);
+	if (clock__mono_ns() - s->report.look_ns >= look_period(s->opts) / 2) {
+		if (needs_counts(s))
+			session__look(s, NULL);
+		else
+			session__look_for_hangs(s);
+	}
 	session__pace_marks(s);
 	mapping_events__until(&s->mappings, clock__mono_ns());
 	session__scan_due(s);

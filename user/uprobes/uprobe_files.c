@@ -121,7 +121,10 @@ static int attach_marks(struct uprobe_files *files, struct probed_file *file,
 	links__destroy_held(links, link_cnt);
 	free(links);
 	err = uprobe_table__add_marks(&files->table, file, sites, cnt, fd);
-	return err ? err : put_marks(files, file);
+	if (err)
+		return err;
+	files->has_marks = true;
+	return put_marks(files, file);
 }
 
 static int attach(struct uprobe_files *files, struct probed_file *file,
@@ -314,6 +317,11 @@ int uprobe_files__pause(struct uprobe_files *files, pid_t pid, bool pause)
 	}
 	pthread_mutex_unlock(&files->lock);
 	return err;
+}
+
+bool uprobe_files__has_marks(const struct uprobe_files *files)
+{
+	return files->has_marks;
 }
 
 void uprobe_files__forget_busy(struct uprobe_files *files)

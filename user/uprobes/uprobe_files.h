@@ -53,6 +53,9 @@ void uprobe_files__free(struct uprobe_files *files); /* stops the thread, detach
  */
 int uprobe_files__pause(struct uprobe_files *files, pid_t pid, bool pause);
 
+/* Whether there was something to pause yet. Any thread. */
+bool uprobe_files__has_marks(const struct uprobe_files *files);
+
 struct uprobe_files_stats uprobe_files__stats(struct uprobe_files *files);
 
 /*

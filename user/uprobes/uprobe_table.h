@@ -138,7 +138,8 @@ struct uprobe_files {
 	pthread_mutex_t lock;
 	pthread_t thread;
 	bool started;
-	_Atomic bool rests; /* uprobe_files__rest */
+	_Atomic bool rests;	/* uprobe_files__rest */
+	_Atomic bool has_marks; /* some file had pausable marks */
 	int stop_fd;
 	struct reaper *reaper;
 	bool scan_due;
