@@ -233,7 +233,7 @@ static const Jankbpf__JournalAnswers *of_record(const struct answers *a,
 						const struct jank_rec_block *rec)
 {
 	enum block_type type = rec->hdr.kind == JANK_REC_HANG ? BLOCK_HANG : BLOCK_JANK;
-	uint32_t hang = hang__number(type, dispatch__start_delay(rec) + rec->duration_ns);
+	uint32_t hang = hang__number(type, dispatch__delay(rec));
 	const struct entry *entry =
 		find(a, key_of(rec->hdr.tid, rec->start_ns, hang, JOURNAL_ANSWERS));
 

@@ -14,8 +14,7 @@
 
 static bool mostly_stopped(const struct jank_rec_block *rec)
 {
-	return rec->state_ns[JANK_STATE_STOPPED] >
-	       (dispatch__start_delay(rec) + rec->duration_ns) / 2;
+	return rec->state_ns[JANK_STATE_STOPPED] > dispatch__delay(rec) / 2;
 }
 
 static int set_host(struct block *block, const struct host_info *host)
@@ -141,7 +140,7 @@ int judge__dispatch(struct judge *judge, struct dispatch *dispatch, const struct
 		    const struct machine_load *load, struct block **ret)
 {
 	const struct jank_rec_block *rec = &dispatch->rec;
-	uint64_t delay_ns = dispatch__start_delay(rec) + rec->duration_ns;
+	uint64_t delay_ns = dispatch__delay(rec);
 	struct block *block;
 
 	if (delay_ns <= judge->threshold_ns)

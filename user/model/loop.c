@@ -219,8 +219,7 @@ static int give_evidence(struct loops *loops, struct dispatch *dispatch, struct 
 	dispatch->hang_told_ns = dispatch->hang_reported ? thread->hang_told_ns : 0;
 	if (dispatch->hang) {
 		thread->hang_due_ns = due_ns;
-		thread->hang_told_ns =
-			dispatch__start_delay(&dispatch->rec) + dispatch->rec.duration_ns;
+		thread->hang_told_ns = dispatch__delay(&dispatch->rec);
 		return evidence__copy(&dispatch->evidence, &thread->evidence);
 	}
 	dispatch->evidence = thread->evidence;
@@ -315,6 +314,11 @@ int loops__event(struct loops *loops, const struct event *event, struct dispatch
 uint64_t dispatch__start_delay(const struct jank_rec_block *rec)
 {
 	return rec->start_delay_ns == JANK_START_DELAY_UNKNOWN ? 0 : rec->start_delay_ns;
+}
+
+uint64_t dispatch__delay(const struct jank_rec_block *rec)
+{
+	return dispatch__start_delay(rec) + rec->duration_ns;
 }
 
 void dispatch__free(struct dispatch *dispatch)

@@ -32,6 +32,9 @@ struct dispatch {
 /* Start delay in ns; 0 also if the record does not have it. */
 uint64_t dispatch__start_delay(const struct jank_rec_block *rec);
 
+/* Start delay and duration in ns: what is compared with limits. */
+uint64_t dispatch__delay(const struct jank_rec_block *rec);
+
 struct loops *loops__new(struct losses *losses); /* NULL: out of memory */
 void loops__free(struct loops *loops);
 

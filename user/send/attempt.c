@@ -167,7 +167,7 @@ static void report_success(struct uploader *uploader)
 
 /* --- requests */
 
-/* Treats an answer that says nothing about the batch as one that is not HTTP. */
+/* An answer that says nothing about the batch counts as one that is not HTTP. */
 static enum outcome doubt(const char *url, struct http_answer *answer, const char *why)
 {
 	struct strbuf sb = STRBUF_INIT;

@@ -25,7 +25,7 @@ void visitors__on_connection(void *visitors, struct MHD_Connection *connection, 
 /* Gives the connection that time from now on. 0: as long as it likes. */
 void visitors__give_time(struct MHD_Connection *connection, uint64_t ns);
 
-/* Ends the connections whose time is over. Call it at least each second. */
+/* Ends connections that have used up their time. Call it at least once a second. */
 void visitors__end_slow(const struct visitors *visitors);
 
 #endif

@@ -79,7 +79,10 @@ static ssize_t read_part(const struct spool_reader *r, void *to, size_t len)
 	return file__pread(r->fd, to, len, r->at);
 }
 
-/* 1; 0: its head is not written yet; -EBADMSG, with the segment open, or -errno, with a message. */
+/*
+ * 1; 0: its head is not written yet; -EBADMSG: it is damaged, and the segment stays open; or -errno
+ * with a message.
+ */
 static int begin_segment(struct spool_reader *r, uint64_t segment, struct err *err)
 {
 	int fd = spool_dir__open_segment(r->dirfd, segment, O_RDONLY), res;
@@ -104,15 +107,15 @@ static int begin_segment(struct spool_reader *r, uint64_t segment, struct err *e
 		r->at = r->first_at = (uint64_t)res;
 		return 1;
 	}
-	if (res != -EBADMSG)
-		spool_reader__end(r);
+	if (res == -EBADMSG)
+		return res;
+	spool_reader__end(r);
 	if (!res)
 		return 0;
 	return err__set(err, -res, "segment %" PRIu64 " of the spool: %s", segment,
 			res == -EPROTONOSUPPORT
 				? "a later version of jankbpf wrote it: use that version to send it"
-			: res == -EBADMSG ? "not a segment of a spool; move it away"
-					  : strerror(-res));
+				: strerror(-res));
 }
 
 /* --- batches */
@@ -213,10 +216,12 @@ static int search(struct spool_reader *r)
 	return at > 0;
 }
 
-/* Passes over a segment whose head is damaged: the agent of its batches is not known. */
-static int pass_segment(struct spool_reader *r)
+/*
+ * Counts the records of a segment with a damaged head. They cannot be sent, because the head names
+ * their agent. 0 or -errno.
+ */
+static int count_segment(struct spool_reader *r)
 {
-	uint64_t broken_cnt = r->broken_cnt + 1;
 	struct spool_batch_head head;
 	int res;
 
@@ -228,7 +233,6 @@ static int pass_segment(struct spool_reader *r)
 			r->at += (uint64_t)head.head_sz + head.packed_sz;
 		}
 	}
-	r->broken_cnt = broken_cnt;
 	spool_reader__end(r);
 	return res;
 }
@@ -270,6 +274,11 @@ static int next_here(struct spool_reader *r, struct spool_batch *ret, bool is_wh
 
 /* --- all segments */
 
+static int cannot_read(int res, struct err *err)
+{
+	return err__set(err, -res, "cannot read the spool: %s", strerror(-res));
+}
+
 /*
  * A torn batch at the end of the last segment is being written, or was written when the power
  * failed; the writer cuts it. In an earlier segment nothing else will come. The writer may have
@@ -290,20 +299,20 @@ int spool_reader__next(struct spool_reader *r, struct spool_batch *ret, struct e
 		if (res > 0)
 			return res;
 		if (res < 0 && res != -EBADMSG)
-			return err__set(err, -res, "cannot read the spool: %s", strerror(-res));
+			return cannot_read(res, err);
 		if (find_segment(r, began, &segment) || !segment)
 			return 0;
 		res = r->fd >= 0 ? next_here(r, ret, true) : 0;
 		if (res > 0)
 			return res;
 		if (res < 0)
-			return err__set(err, -res, "cannot read the spool: %s", strerror(-res));
+			return cannot_read(res, err);
 		res = begin_segment(r, segment, err);
 		if (res == -EBADMSG)
-			res = pass_segment(r);
+			res = count_segment(r);
 		else if (res <= 0)
 			return res;
 		if (res < 0)
-			return err__set(err, -res, "cannot read the spool: %s", strerror(-res));
+			return cannot_read(res, err);
 	}
 }
