@@ -138,8 +138,10 @@ def expected(dispatch, args):
         return False
     if args.debugging:
         return True
-    stopped_ns = dispatch["stopped_ns"] - dispatch["duration_ns"] / 2
-    return None if abs(stopped_ns) <= 2e6 else stopped_ns < 0
+    off_ns = dispatch["duration_ns"] - dispatch["cpu_ns"] - dispatch["run_delay_ns"]
+    # the clock of a stop also runs while the thread waits for a CPU, before the stop and after it
+    stopped_ns = min(dispatch["stopped_ns"], off_ns) - dispatch["duration_ns"] / 2
+    return None if abs(stopped_ns) <= max(args.guard, 2e6) else stopped_ns < 0
 
 
 def account_error(block):

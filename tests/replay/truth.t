@@ -130,6 +130,10 @@ CASES = [
      b[0]["cause"].update(kind="kernel")), [], None),
     ("the frame below the handler", edit_cause(1, frame={"function": "do_sleep"}), FRAMES, None),
     ("a stopped one, debugging", report(4), ["--debugging"], None),
+    ("a stopped one that waited for a CPU", lambda t, b: (
+        t[4].update(run_delay_ns=50 * MS, kind="runnable"), b.append(block_of(t[4]))), [], None),
+    ("one that waited in a stop, of unsure length", lambda t, b: (
+        t[4].update(run_delay_ns=38 * MS), b.append(block_of(t[4]))), ["--guard", "12ms"], None),
     ("a lower threshold", report(3), ["--threshold", "5ms", "--tolerance", "kind_rate=1"],
      "every dispatch over 5 ms is reported"),
     ("a missing block", drop(0), [], "every dispatch over 25 ms is reported"),
