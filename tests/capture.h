@@ -83,6 +83,7 @@ static inline bool capture__again(pid_t pid, uint32_t size, struct capture *ret)
 	if (flags < 0)
 		return false;
 	rec->hdr.flags = flags;
+	rec->hdr.tgid = (uint32_t)pid;
 	rec->asked_sz = size;
 #ifdef __aarch64__
 	rec->copy_sz = capture__stack(pid, rec->regs[31], ret->bytes, size);

@@ -529,25 +529,31 @@ static bool ask_frame(struct name_client *client, uint32_t op)
 	return found && frame.module;
 }
 
-static bool ask_unwind(struct name_client *client)
+static bool ask_unwind(struct name_client *client, size_t cnt)
 {
 	static const uint8_t bytes[64];
-	struct copy_event copy = { .rec.copy_sz = sizeof(bytes), .bytes = bytes };
-	struct unwound *got = calloc(1, sizeof(*got));
-	bool ret;
+	struct copy_event copies[STACKS_MAX];
+	struct unwound *got = calloc(cnt, sizeof(*got));
+	bool ret = false;
 	int res;
 
 	if (!got)
 		abort();
-	got->cnt = 1;
-	res = name_client_ops.unwind(client, 1, &copy, got);
+	for (size_t i = 0; i < cnt; i++) {
+		copies[i] = (struct copy_event){ .rec = { .hdr.tgid = 1, .copy_sz = sizeof(bytes) },
+						 .bytes = bytes };
+		got[i].cnt = 1;
+	}
+	res = name_client_ops.unwind(client, copies, got, cnt);
 	if (res && res != -ENOMEM)
 		breaks("a result out of range");
-	if (!got->cnt || got->cnt > UNWIND_MAX || got->end > STACK_END_DEEP ||
-	    got->used_sz > sizeof(bytes))
-		breaks("an unwound stack out of range");
-	check_text(got->module);
-	ret = got->cnt > 1;
+	for (size_t i = 0; i < cnt; i++) {
+		if (!got[i].cnt || got[i].cnt > UNWIND_MAX || got[i].end > STACK_END_DEEP ||
+		    got[i].used_sz > sizeof(bytes))
+			breaks("an unwound stack out of range");
+		check_text(got[i].module);
+		ret |= got[i].cnt > 1;
+	}
 	free(got);
 	return ret;
 }
@@ -656,12 +662,22 @@ static void make_stacks(struct name_round *round)
 	}
 }
 
+static void put_unwound(void)
+{
+	const struct name_unwound unwound = { (uint32_t)lie(fuzz__below(&trial.fuzz, 8)),
+					      (uint32_t)lie(1), (uint32_t)lie(8),
+					      (uint32_t)lie(1) };
+
+	put(&unwound, sizeof(unwound));
+	for (uint32_t i = 0; i < unwound.cnt && i < UNWIND_MAX; i++)
+		put_number(i);
+	put_text();
+}
+
 /* The bytes of a valid answer; returns its result. */
 static int64_t put_body(struct name_round *round)
 {
 	const struct name_wait wait = { .depth = 1, .is_ruby = (uint8_t)lie(1) };
-	struct name_unwound unwound = { (uint32_t)lie(fuzz__below(&trial.fuzz, 8)),
-					(uint32_t)lie(1), (uint32_t)lie(8), 0 };
 	struct interp_thread thread = { .tid = 1, .where.tgid = (uint32_t)lie(1) };
 
 	switch (round->op) {
@@ -674,10 +690,8 @@ static int64_t put_body(struct name_round *round)
 		put_frame();
 		return round->op == NAME_CODE;
 	case NAME_UNWIND:
-		put(&unwound, sizeof(unwound));
-		for (uint32_t i = 0; i < unwound.cnt && i < UNWIND_MAX; i++)
-			put_number(i);
-		put_text();
+		for (size_t i = 0; i < round->max; i++)
+			put_unwound();
 		return 0;
 	case NAME_KEEP_CODE:
 	case NAME_CODE_BYTES:
@@ -709,7 +723,7 @@ static bool ask_name(struct name_client *client, struct name_round *round)
 	case NAME_CODE:
 		return ask_frame(client, round->op);
 	case NAME_UNWIND:
-		return ask_unwind(client);
+		return ask_unwind(client, round->max);
 	case NAME_KEEP_CODE:
 	case NAME_SCRIPT_THREADS:
 		return ask_array(client, round->op, round->max);
@@ -760,7 +774,7 @@ static bool one_name(void)
 
 	client = new_client(NAME_TASK_NAMES, -1);
 	prepare(client);
-	if (round.op == NAME_STACKS)
+	if (round.op == NAME_STACKS || round.op == NAME_UNWIND)
 		make_stacks(&round);
 	for (int i = (client->targets->start_nr == 7) + (client->mapped_cnt != 0); i; i--)
 		end_answer(begin_answer(), 0);

@@ -131,7 +131,7 @@ static void walk(struct symbolizer *sym)
 	}
 	rec->regs[6] = any_word(sp);
 	rec->regs[16] = run.addr + fuzz__below(&run.fuzz, CODE_SZ);
-	if (symbolizer__unwind(sym, run.pid, &run.capture.copy, &got))
+	if (symbolizer__unwind(sym, &run.capture.copy, &got, 1))
 		run.broken = "a walk that fails";
 	run.walks++;
 	run.deep += got.cnt > 3;

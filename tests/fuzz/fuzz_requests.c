@@ -136,7 +136,8 @@ static void put_mapping(void)
 /* A copied stack: words that are code, and others. */
 static void put_copy(void)
 {
-	struct jank_rec_copy rec = { .copy_sz = (uint32_t)(8 * fuzz__below(&trial.fuzz, 512)),
+	struct jank_rec_copy rec = { .hdr.tgid = any_pid(),
+				     .copy_sz = (uint32_t)(8 * fuzz__below(&trial.fuzz, 512)),
 				     .hole_mask = (uint32_t)lie(0) };
 	uint32_t words = rec.copy_sz / 8;
 
@@ -172,7 +173,8 @@ static void put_body(struct name_request *req)
 			put(&frame, sizeof(frame));
 		break;
 	case NAME_UNWIND:
-		put_copy();
+		for (uint64_t i = 0; i < req->a; i++)
+			put_copy();
 		break;
 	case NAME_ELF_FIND:
 	case NAME_HAS_SECTION:

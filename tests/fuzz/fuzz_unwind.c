@@ -19,7 +19,7 @@ static struct {
 	struct capture capture, damaged;
 } run;
 
-static void damage_copy(struct symbolizer *sym, pid_t pid)
+static void damage_copy(struct symbolizer *sym)
 {
 	struct fuzz *f = &run.fuzz;
 	struct capture *to = &run.damaged;
@@ -36,7 +36,7 @@ static void damage_copy(struct symbolizer *sym, pid_t pid)
 	if (fuzz__chance(f, 8))
 		rec->hdr.flags ^= 1 + fuzz__below(f, 3);
 	cost__begin(&f->cost);
-	if (symbolizer__unwind(sym, pid, &to->copy, &got))
+	if (symbolizer__unwind(sym, &to->copy, &got, 1))
 		run.broken = "a walk that fails";
 	cost__end(&f->cost, rec->copy_sz);
 	run.walks++;
@@ -89,7 +89,7 @@ int main(void)
 	sym = fixture__symbolizer("/nowhere", NULL);
 	run.fuzz = fuzz__begin(100);
 	while (fuzz__goes_on(&run.fuzz) && !run.broken) {
-		damage_copy(sym, fx.pid);
+		damage_copy(sym);
 		any_expression();
 	}
 	ok(!run.broken, "every promise is kept in %llu rounds: %s",

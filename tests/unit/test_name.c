@@ -27,6 +27,7 @@
 
 #define ROLE  "JANK_TEST_ROLE"
 #define START "JANK_TEST_START" /* a file that grows by a byte with each start */
+#define FOUND 0x7007		/* an address */
 
 static struct symbolizer *sym;
 static struct name_client *client;
@@ -123,6 +124,47 @@ static void test_code(struct symbolizer *local)
 	   "sections of the program");
 }
 
+#define COPY_SZ	 16384
+#define COPY_CNT 20 /* they need several requests */
+
+/* Copies of this process, of stacks without callers. */
+static void set_copies(struct copy_event *copies)
+{
+	static const uint8_t stack[COPY_SZ];
+
+	for (int i = 0; i < COPY_CNT; i++) {
+		copies[i] = (struct copy_event){
+			.rec = { .hdr.tgid = getpid(), .copy_sz = COPY_SZ - i }, .bytes = stack
+		};
+#ifdef __aarch64__
+		copies[i].rec.regs[32] = (uintptr_t)known_function + 4 * i;
+#else
+		copies[i].rec.regs[16] = (uintptr_t)known_function + i;
+#endif
+	}
+}
+
+static void test_unwind(struct symbolizer *local)
+{
+	struct unwound *here = calloc(COPY_CNT, sizeof(*here)),
+		       *there = calloc(COPY_CNT, sizeof(*there));
+	struct copy_event copies[COPY_CNT];
+	int same = 0;
+
+	set_copies(copies);
+	is_int(symbolizer__unwind(local, copies, here, COPY_CNT), 0, "several copies");
+	is_int(symbolizer__unwind(sym, copies, there, COPY_CNT), 0, "also there");
+	for (int i = 0; i < COPY_CNT; i++)
+		same += here[i].cnt == there[i].cnt && here[i].end == there[i].end &&
+			here[i].used_sz == there[i].used_sz &&
+			same_text(here[i].module, there[i].module) &&
+			!memcmp(here[i].addresses, there[i].addresses,
+				here[i].cnt * sizeof(*here[i].addresses));
+	is_int(same, COPY_CNT, "each has the same callers");
+	free(here);
+	free(there);
+}
+
 static void test_processes(void)
 {
 	const struct mapping mapping = { .start = 4096, .end = 8192, .path = "/no/such/file" };
@@ -151,6 +193,7 @@ static void test_same(void)
 	open_client("server");
 	test_stack(local);
 	test_code(local);
+	test_unwind(local);
 	test_processes();
 	is_int(name_client__restart_cnt(client), 0, "the process never ended");
 	close_client();
@@ -215,6 +258,30 @@ static void test_always_dies(void)
 	close_client();
 }
 
+/* One of several copies ends it. */
+static void test_dies_of_a_copy(void)
+{
+	struct unwound *got = calloc(COPY_CNT, sizeof(*got));
+	struct copy_event copies[COPY_CNT];
+	unsigned restarts, found = 0;
+
+	open_client("dies of one");
+	set_copies(copies);
+	copies[2].rec.hdr.tgid = 1;
+	for (int i = 0; i < 8; i++)
+		symbolizer__unwind(sym, copies, got, COPY_CNT);
+	for (int i = 0; i < COPY_CNT; i++)
+		found += got[i].cnt == 1 && got[i].addresses[0] == FOUND;
+	is_int(found, COPY_CNT - 1, "the others have their callers");
+	ok(got[2].addresses[0] != FOUND, "that one has its own address");
+	restarts = name_client__restart_cnt(client);
+	ok(restarts > 2, "it ended %u times", restarts);
+	symbolizer__unwind(sym, copies, got, COPY_CNT);
+	is_int(name_client__restart_cnt(client), restarts, "and is not asked about that process");
+	close_client();
+	free(got);
+}
+
 /* The process dies at its first two requests about this file. */
 static void test_refused_file(void)
 {
@@ -246,7 +313,8 @@ static void test_garbage(void)
 	struct interp_thread threads[4];
 	struct script_wait wait;
 	struct unwound *unwound = calloc(1, sizeof(*unwound));
-	struct copy_event copy = { .rec = { .copy_sz = 8 }, .bytes = (const uint8_t *)"12345678" };
+	struct copy_event copy = { .rec = { .hdr.tgid = getpid(), .copy_sz = 8 },
+				   .bytes = (const uint8_t *)"12345678" };
 	uint64_t addresses[2], words[4] = {}, kept[4];
 	struct frame frame;
 	struct stack stack;
@@ -262,7 +330,7 @@ static void test_garbage(void)
 		symbolizer__function(sym, getpid(), 1, &frame);
 		symbolizer__code(sym, getpid(), 1, (struct code_opts){}, &frame);
 		sane &= symbolizer__keep_code(sym, getpid(), words, 4, kept, 4) <= 4;
-		symbolizer__unwind(sym, getpid(), &copy, unwound);
+		symbolizer__unwind(sym, &copy, unwound, 1);
 		sane &= unwound->cnt >= 1 && unwound->cnt <= UNWIND_MAX && unwound->used_sz <= 8;
 		sane &= symbolizer__script_threads(sym, getpid(), threads, 4) <= 4;
 		symbolizer__script_wait(sym, getpid(), NULL, 0, &wait);
@@ -424,7 +492,21 @@ static uint64_t next_random(uint64_t *state)
 	return *state;
 }
 
-/* Answers of random bytes; three of four have valid texts at their end. */
+/* Sends an answer with valid texts at its end. */
+static int answer(int64_t res, struct strbuf *out)
+{
+	struct name_answer answer = { .res = res, .knows = 1 };
+	uint64_t size = out->len;
+
+	for (int i = 0; i < UNREAD_CNT + 1; i++)
+		wire__put_text(out, i % 2 ? "text" : NULL);
+	size = out->len - size;
+	strbuf__add(out, &size, sizeof(size));
+	answer.size = out->len;
+	return socket__send(NAME_SOCKET_FD, &answer, sizeof(answer), out->data, out->len);
+}
+
+/* Answers of random bytes. */
 static int garbage(void)
 {
 	struct strbuf in = STRBUF_INIT, out = STRBUF_INIT;
@@ -433,9 +515,8 @@ static int garbage(void)
 
 	while (!socket__receive(NAME_SOCKET_FD, &req, sizeof(req)) &&
 	       !socket__receive_bytes(NAME_SOCKET_FD, req.size, &in)) {
-		struct name_answer answer = { .res = (int64_t)(next_random(&state) % 8),
-					      .knows = 1 };
-		uint64_t cnt = next_random(&state) % 40, size;
+		int64_t res = (int64_t)(next_random(&state) % 8);
+		uint64_t cnt = next_random(&state) % 40;
 
 		strbuf__reset(&out);
 		for (uint64_t i = 0; i < cnt; i++) {
@@ -444,16 +525,41 @@ static int garbage(void)
 			word = word % 3 ? word % 8 : word;
 			strbuf__add(&out, &word, sizeof(word));
 		}
-		size = out.len;
-		for (int i = 0; i < UNREAD_CNT + 1; i++)
-			wire__put_text(&out, i % 2 ? "text" : NULL);
-		size = out.len - size;
-		strbuf__add(&out, &size, sizeof(size));
-		answer.size = out.len;
-		if (socket__send(NAME_SOCKET_FD, &answer, sizeof(answer), out.data, out.len))
+		if (answer(res, &out))
 			break;
 	}
 	strbuf__free(&in);
+	strbuf__free(&out);
+	return 0;
+}
+
+/* Answers copies with one address, and dies of a copy of process 1. */
+static int die_of_one(void)
+{
+	const struct name_unwound head = { .cnt = 1, .end = STACK_END_COMPLETE, .knows = 1 };
+	const uint64_t address = FOUND;
+	struct strbuf bytes = STRBUF_INIT, out = STRBUF_INIT;
+	struct name_request req;
+	struct jank_rec_copy rec;
+
+	while (!socket__receive(NAME_SOCKET_FD, &req, sizeof(req)) &&
+	       !socket__receive_bytes(NAME_SOCKET_FD, req.size, &bytes)) {
+		struct wire in = { bytes.data, bytes.len, false };
+
+		strbuf__reset(&out);
+		for (uint64_t i = 0; req.op == NAME_UNWIND && i < req.a; i++) {
+			wire__take(&in, &rec, sizeof(rec));
+			wire__take_bytes(&in, rec.copy_sz);
+			if (in.bad || rec.hdr.tgid == 1)
+				return 1;
+			strbuf__add(&out, &head, sizeof(head));
+			strbuf__add(&out, &address, sizeof(address));
+			wire__put_text(&out, NULL);
+		}
+		if (answer(0, &out))
+			break;
+	}
+	strbuf__free(&bytes);
 	strbuf__free(&out);
 	return 0;
 }
@@ -488,6 +594,8 @@ static int be_process(const char *role)
 		return garbage();
 	if (!strcmp(role, "marks"))
 		return mark_and_die();
+	if (!strcmp(role, "dies of one"))
+		return die_of_one();
 	if (strcmp(role, "dies"))
 		return name_server__main();
 	socket__receive(NAME_SOCKET_FD, &req, sizeof(req));
@@ -502,6 +610,7 @@ int main(int argc, char **argv)
 	test_killed();
 	test_stopped();
 	test_always_dies();
+	test_dies_of_a_copy();
 	test_garbage();
 	test_refused_file();
 	test_sites();

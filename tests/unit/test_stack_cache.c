@@ -92,6 +92,34 @@ static void test_join(void)
 	stack_cache__free(cache);
 }
 
+/* They wait for others that arrive at the same time, but for 15 at most. */
+static void test_together(void)
+{
+	struct stack_cache *cache = stack_cache__new(symbolizer, untraced, &maps, &losses);
+	struct block *block = block_with(7, 100);
+	size_t raw;
+
+	take(cache, copy_of_us(7, 100, 50));
+	raw = stack_cache__bytes(cache);
+	ok(stack_cache__waits(cache) && raw > COPY_SZ, "a copy waits for others");
+	is_int(stack_cache__unwind(cache), 0, "no other follows");
+	ok(!stack_cache__waits(cache) && stack_cache__bytes(cache) < COPY_SZ,
+	   "it is unwound, and takes less room: %zu, before %zu", stack_cache__bytes(cache), raw);
+	stack_cache__fill(cache, block);
+	is_uint(block->samples[0].stack.addresses[1], (uintptr_t)copy_of_us, "a block gets it");
+	for (uint64_t i = 1; i < 16; i++)
+		take(cache, copy_of_us(7, 100 + i, 50));
+	take(cache, copy_of_us(7, 115, 50));
+	ok(stack_cache__waits(cache), "fifteen wait, one of which came twice");
+	take(cache, copy_of_us(8, 100, 50));
+	ok(!stack_cache__waits(cache), "sixteen do not");
+	take(cache, copy_of_us(8, 101, 50));
+	take(cache, copy_of_us(8, 300, 200));
+	is_int(stack_cache__unwind(cache), 0, "one of an earlier dispatch waits no more");
+	block__free(block);
+	stack_cache__free(cache);
+}
+
 static void test_others(void)
 {
 	struct stack_cache *cache = stack_cache__new(symbolizer, untraced, &maps, &losses);
@@ -208,9 +236,12 @@ static void test_bound(void)
 /* Walked copies of one dispatch that leave no room for earlier ones. */
 static void crowd_out(struct stack_cache *cache, uint32_t tid)
 {
-	size_t before = stack_cache__bytes(cache), one;
+	size_t before, one;
 
+	stack_cache__unwind(cache);
+	before = stack_cache__bytes(cache);
 	take(cache, copy_of_us(tid, 1, 10));
+	stack_cache__unwind(cache);
 	one = stack_cache__bytes(cache) - before;
 	for (uint64_t i = 2; i <= STACK_CACHE_BYTES_MAX / one + 1; i++)
 		take(cache, copy_of_us(tid, i, 10));
@@ -275,6 +306,7 @@ static void test_rest(void)
 	size_t one;
 
 	take(cache, copy_of_us(7, 100, 50));
+	stack_cache__unwind(cache);
 	one = stack_cache__bytes(cache);
 	take(cache, copy_of_us(9, 100, 0));
 	take(cache, copy_of_us(9, 1000, 0));
@@ -372,6 +404,7 @@ int main(void)
 		return 1;
 	untraced = untraced_procs__new(symbolizer);
 	test_join();
+	test_together();
 	test_others();
 	test_scripts_of_links();
 	test_better();

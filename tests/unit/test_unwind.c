@@ -169,7 +169,7 @@ static void take(struct symbolizer *sym, const struct fixture *fx, struct score 
 	let_run(fx->pid);
 	if (!capture__take(fx->pid, STACK, &capture))
 		return;
-	if (symbolizer__unwind(sym, fx->pid, &capture.copy, &got))
+	if (symbolizer__unwind(sym, &capture.copy, &got, 1))
 		abort();
 	score->samples++;
 	score->ends[got.end]++;

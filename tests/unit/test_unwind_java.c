@@ -80,7 +80,7 @@ static void test_steps(bool java)
 		enum verdict verdict;
 		int at;
 
-		if (symbolizer__unwind(sym, fx.pid, &capture.copy, &got))
+		if (symbolizer__unwind(sym, &capture.copy, &got, 1))
 			abort();
 		at = fixture__function_at(&fx, got.addresses[0]);
 		if (at >= 0)

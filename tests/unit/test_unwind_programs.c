@@ -85,11 +85,12 @@ static uint64_t timed(struct symbolizer *sym, pid_t pid, const struct shot *shot
 	uint64_t begin;
 
 	copy.rec.hdr.flags = shot->flags;
+	copy.rec.hdr.tgid = (uint32_t)pid;
 	copy.rec.copy_sz = shot->size;
 	copy.rec.asked_sz = BYTES;
 	memcpy(copy.rec.regs, shot->regs, sizeof(shot->regs));
 	begin = clock__mono_ns();
-	if (symbolizer__unwind(sym, pid, &copy, ret))
+	if (symbolizer__unwind(sym, &copy, ret, 1))
 		abort();
 	return clock__mono_ns() - begin;
 }

@@ -75,7 +75,7 @@ static void test_steps(const char *flags)
 	     taken++) {
 		int at;
 
-		if (symbolizer__unwind(sym, fx.pid, &capture.copy, &got))
+		if (symbolizer__unwind(sym, &capture.copy, &got, 1))
 			abort();
 		at = fixture__function_at(&fx, got.addresses[0]);
 		seen[at < 0 ? 0 : at]++;

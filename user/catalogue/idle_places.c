@@ -98,7 +98,7 @@ int idle_places__record(struct idle_places *places, const struct wait_note *note
 		return 0;
 	copy.rec = *note->copy;
 	copy.bytes = (const uint8_t *)(note->copy + 1);
-	res = symbolizer__unwind(places->sym, note->rec.hdr.tgid, &copy, &places->unwound);
+	res = symbolizer__unwind(places->sym, &copy, &places->unwound, 1);
 	return res ? res : keep(places, &note->rec.hdr);
 }
 

@@ -228,8 +228,7 @@ enum idle_verdict loop_owner__rests(struct loop_owner *owners, const struct wait
 		return IDLE_UNKNOWN;
 	copy.rec = *note->copy;
 	copy.bytes = (const uint8_t *)(note->copy + 1);
-	if (symbolizer__unwind(loop_owner__symbolizer(owners), note->rec.hdr.tgid, &copy,
-			       &unwound) ||
+	if (symbolizer__unwind(loop_owner__symbolizer(owners), &copy, &unwound, 1) ||
 	    unwound.cnt < 2)
 		return IDLE_UNKNOWN;
 	verdict = judge(owners, note, &unwound, chains);

@@ -13,7 +13,8 @@
 #include "model/sample.h"
 #include "symbol/unwind/unwind.h"
 
-#define SHED_MAX 256
+#define SHED_MAX     256
+#define TOGETHER_MAX 16 /* copies, so that they cost the naming process one request or two */
 
 struct key {
 	uint64_t t_ns;
@@ -76,7 +77,10 @@ struct stack_cache {
 	struct entry *table;
 	struct thread *threads;
 	struct line dispatches, other_threads;
-	struct unwound unwound; /* too large for a thread's stack */
+	struct entry *waiting[TOGETHER_MAX]; /* of dispatches, not unwound yet */
+	size_t waiting_cnt;
+	struct copy_event copies[TOGETHER_MAX];
+	struct unwound unwound[TOGETHER_MAX];
 };
 
 struct stack_cache *stack_cache__new(struct symbolizer *symbolizer, struct untraced_procs *untraced,
@@ -112,8 +116,20 @@ static void leave_thread(struct stack_cache *cache, struct entry *entry)
 	forget_empty(cache, thread);
 }
 
+static struct entry **find_waiting(struct stack_cache *cache, const struct entry *entry)
+{
+	for (size_t i = 0; i < cache->waiting_cnt; i++)
+		if (cache->waiting[i] == entry)
+			return &cache->waiting[i];
+	return NULL;
+}
+
 static void drop(struct stack_cache *cache, struct entry *entry)
 {
+	struct entry **waiting = find_waiting(cache, entry);
+
+	if (waiting)
+		*waiting = cache->waiting[--cache->waiting_cnt];
 	leave_thread(cache, entry);
 	HASH_DEL(cache->table, entry);
 	DL_DELETE(entry->line->oldest, entry);
@@ -246,13 +262,20 @@ static struct entry *next_to_go(const struct stack_cache *cache)
 							  : cache->dispatches.oldest;
 }
 
-static void weigh(struct stack_cache *cache, struct entry *entry, size_t raw_size)
+static void weigh(struct entry *entry)
 {
-	size_t bytes = sizeof(*entry) + raw_size + entry->address_cnt * sizeof(*entry->addresses) +
+	const struct jank_rec *raw = entry->raw;
+	size_t bytes = sizeof(*entry) + (raw ? raw->size : 0) +
+		       entry->address_cnt * sizeof(*entry->addresses) +
 		       entry->script_cnt * sizeof(*entry->script);
 
 	entry->line->bytes += bytes - entry->bytes;
 	entry->bytes = bytes;
+}
+
+/* The entry stays. */
+static void make_room(struct stack_cache *cache, const struct entry *entry)
+{
 	while (stack_cache__bytes(cache) > STACK_CACHE_BYTES_MAX && next_to_go(cache) != entry)
 		shed(cache, next_to_go(cache));
 }
@@ -273,9 +296,9 @@ static bool ends_in_jit_code(const struct unwound *unwound)
 }
 
 /* Copies more of the stacks of this process when the copied part was too short. */
-static void deepen(struct stack_cache *cache, const struct copy_event *copy)
+static void deepen(struct stack_cache *cache, const struct copy_event *copy,
+		   const struct unwound *unwound)
 {
-	const struct unwound *unwound = &cache->unwound;
 	bool jit = ends_in_jit_code(unwound);
 	uint32_t asked = copy->rec.asked_sz;
 	uint32_t size = jit || asked > JANK_COPY_MAX / 2 ? JANK_COPY_MAX : asked * 2;
@@ -288,15 +311,10 @@ static void deepen(struct stack_cache *cache, const struct copy_event *copy)
 	copy_bpf_fds__deepen(cache->maps, copy->rec.hdr.tgid, size);
 }
 
-static int walk(struct stack_cache *cache, struct entry *entry, const struct copy_event *copy)
+static int set_callers(struct entry *entry, const struct unwound *found)
 {
-	struct unwound *found = &cache->unwound;
-	int res = symbolizer__unwind(cache->symbolizer, entry->pid, copy, found);
-	uint64_t *addresses;
+	uint64_t *addresses = malloc(found->cnt * sizeof(*addresses));
 
-	if (res)
-		return res;
-	addresses = malloc(found->cnt * sizeof(*addresses));
 	if (!addresses)
 		return -ENOMEM;
 	memcpy(addresses, found->addresses, found->cnt * sizeof(*addresses));
@@ -306,31 +324,72 @@ static int walk(struct stack_cache *cache, struct entry *entry, const struct cop
 	entry->address_cnt = found->cnt;
 	entry->end = found->end;
 	entry->end_module = found->module ? strdup(found->module) : NULL;
-	deepen(cache, copy);
 	return 0;
+}
+
+static void free_copy(struct entry *entry)
+{
+	free(entry->raw);
+	entry->raw = NULL;
+	weigh(entry);
+}
+
+/* Unwinds the copies of entries, at most TOGETHER_MAX, and frees them. */
+static int walk(struct stack_cache *cache, struct entry *const *entries, size_t cnt)
+{
+	struct unwound *found = cache->unwound;
+	int res = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		const struct jank_rec *hdr = entries[i]->raw;
+		struct event event;
+
+		decode__record(hdr, hdr->size, &event); /* it was valid when it came */
+		cache->copies[i] = event.copy;
+	}
+	res = symbolizer__unwind(cache->symbolizer, cache->copies, found, cnt);
+	for (size_t i = 0; i < cnt; i++) {
+		int one = set_callers(entries[i], &found[i]);
+
+		res = one ?: res;
+		deepen(cache, &cache->copies[i], &found[i]);
+		free_copy(entries[i]);
+	}
+	return res;
+}
+
+int stack_cache__unwind(struct stack_cache *cache)
+{
+	size_t cnt = cache->waiting_cnt;
+	int res;
+
+	cache->waiting_cnt = 0;
+	res = cnt ? walk(cache, cache->waiting, cnt) : 0;
+	make_room(cache, NULL);
+	return res;
+}
+
+bool stack_cache__waits(const struct stack_cache *cache)
+{
+	return cache->waiting_cnt;
 }
 
 static int take_copy(struct stack_cache *cache, const struct copy_event *copy, void *record)
 {
 	struct entry *entry =
 		find_or_add(cache, &copy->rec.hdr, copy->rec.dispatch_ns, copy->rec.t_ns);
-	int res = 0;
 
 	if (!entry) {
 		free(record);
 		return -ENOMEM;
 	}
 	free(entry->raw);
-	entry->raw = NULL;
-	if (copy->rec.dispatch_ns) {
-		res = walk(cache, entry, copy);
-		free(record);
-		weigh(cache, entry, 0);
-	} else {
-		entry->raw = record;
-		weigh(cache, entry, copy->rec.hdr.size);
-	}
-	return res;
+	entry->raw = record;
+	weigh(entry);
+	if (entry->thread && !find_waiting(cache, entry))
+		cache->waiting[cache->waiting_cnt++] = entry;
+	make_room(cache, entry);
+	return cache->waiting_cnt == TOGETHER_MAX ? stack_cache__unwind(cache) : 0;
 }
 
 static int take_script(struct stack_cache *cache, const struct script_event *script, void *record)
@@ -345,7 +404,8 @@ static int take_script(struct stack_cache *cache, const struct script_event *scr
 		free(entry->script);
 		entry->script = frames;
 		entry->script_cnt = script->rec.frame_cnt;
-		weigh(cache, entry, 0);
+		weigh(entry);
+		make_room(cache, entry);
 	}
 	free(record);
 	return frames ? 0 : -ENOMEM;
@@ -367,16 +427,13 @@ int stack_cache__take(struct stack_cache *cache, void *record, size_t size)
 /* Unwinds a copy that was kept as it was, when a block needs it. */
 static int walk_late(struct stack_cache *cache, struct entry *entry)
 {
-	struct event event;
-	const struct jank_rec *hdr = entry->raw;
 	int res = 0;
 
-	if (untraced_procs__may_ask(cache->untraced, entry->pid, entry->key.t_ns) &&
-	    !decode__record(entry->raw, hdr->size, &event))
-		res = walk(cache, entry, &event.copy);
-	free(entry->raw);
-	entry->raw = NULL;
-	weigh(cache, entry, 0);
+	if (untraced_procs__may_ask(cache->untraced, entry->pid, entry->key.t_ns))
+		res = walk(cache, &entry, 1);
+	else
+		free_copy(entry);
+	make_room(cache, entry);
 	return res;
 }
 
@@ -406,13 +463,13 @@ static int fill(struct stack_cache *cache, uint32_t tid, struct stack *stack)
 
 int stack_cache__fill(void *ctx, struct block *block)
 {
+	int unwound = stack_cache__unwind(ctx), res = report_shed(ctx, block);
 	struct stack *stack;
 	uint32_t tid;
-	int res = report_shed(ctx, block);
 
 	for (size_t nr = 0; !res && (stack = block__stack(block, nr, &tid)); nr++)
 		res = fill(ctx, tid, stack);
-	return res;
+	return res ? res : unwound;
 }
 
 void stack_cache__on_exit(struct stack_cache *cache, uint32_t pid)

@@ -46,10 +46,10 @@ void untraced_procs__sweep(struct untraced_procs *procs, uint64_t now_ns);
 
 /*
  * --- stack_cache.c: cache of the callers of sampled threads, found in copies of their stacks.
- * Copies of threads in a dispatch are unwound on arrival, while the process still has the same
- * mappings. Copies of other threads are kept as they are, since few are needed. Entries of a
- * dispatch are freed when the thread's next dispatch has entries. Bounded by STACK_CACHE_BYTES_MAX,
- * half of it for other threads; the oldest are dropped first.
+ * Copies of threads in a dispatch are unwound with those that arrive at the same time, while their
+ * processes still have the same mappings. Copies of other threads are kept as they are, since few
+ * are needed. Entries of a dispatch are freed when the thread's next dispatch has entries. Bounded
+ * by STACK_CACHE_BYTES_MAX, half of it for other threads; the oldest are dropped first.
  */
 
 #define STACK_CACHE_BYTES_MAX (8u << 20)
@@ -66,6 +66,15 @@ void stack_cache__free(struct stack_cache *cache); /* accepts NULL */
  * Takes a COPY or SCRIPT record and owns its memory from here on. Returns 0, -EBADMSG or -ENOMEM.
  */
 int stack_cache__take(struct stack_cache *cache, void *record, size_t size);
+
+/*
+ * Unwinds the copies that arrived. Call it when no other copy follows at once, and before anything
+ * that changes a process. Returns 0 or -ENOMEM.
+ */
+int stack_cache__unwind(struct stack_cache *cache);
+
+/* True if stack_cache__unwind has work. */
+bool stack_cache__waits(const struct stack_cache *cache);
 
 /*
  * Puts the known callers into the stacks of a block, before they get names. Drops of its dispatch

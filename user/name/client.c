@@ -3,7 +3,6 @@
 #include "name/client.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,7 @@
 #include "files/file.h"
 
 #define DEATHS_MAX 5 /* in a row, without an answer */
-#define TICK_MS	   250
+#define TICK_US	   250000
 #define SEND_S	   5 /* it reads a request when it has answered the one before */
 /*
  * A process that gets no CPU makes no progress either, so it is given up sooner (stuck_ns) only if
@@ -73,6 +72,16 @@ int name_client__know(struct name_client *client, uint32_t pid)
 	return broker__allow(client->broker, pid);
 }
 
+int name_client__target(struct name_client *client, uint32_t pid, struct name_target **ret)
+{
+	int res = find(client, pid) ? 0 : name_client__know(client, pid);
+
+	*ret = find(client, pid);
+	if (!res && (*ret)->death_cnt >= TARGET_DEATHS_MAX)
+		res = -ECHILD;
+	return res;
+}
+
 void name_client__forget(struct name_client *client, uint32_t pid)
 {
 	struct name_target *target = find(client, pid);
@@ -88,7 +97,7 @@ void name_client__forget(struct name_client *client, uint32_t pid)
 
 static int start(struct name_client *client)
 {
-	const struct timeval send_limit = { .tv_sec = SEND_S };
+	const struct timeval send_limit = { .tv_sec = SEND_S }, tick = { .tv_usec = TICK_US };
 	int ends[2], broker_ends[2], res;
 	pid_t pid;
 
@@ -113,6 +122,7 @@ static int start(struct name_client *client)
 		return res;
 	}
 	setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &send_limit, sizeof(send_limit));
+	setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &tick, sizeof(tick));
 	client->sock = ends[0];
 	client->pid = pid;
 	client->start_nr++;
@@ -233,14 +243,9 @@ static bool is_stuck(const struct name_client *client, struct patience *patience
 static ssize_t receive_some(struct name_client *client, struct patience *patience, void *to,
 			    size_t size)
 {
-	struct pollfd in = { .fd = client->sock, .events = POLLIN };
-
 	for (;;) {
-		ssize_t n;
+		ssize_t n = recv(client->sock, to, size, 0); /* for a tick at most */
 
-		if (poll(&in, 1, TICK_MS) < 0 && errno != EINTR)
-			return -errno;
-		n = recv(client->sock, to, size, MSG_DONTWAIT);
 		if (n > 0)
 			return n;
 		if (!n)
@@ -390,10 +395,9 @@ int64_t name_client__ask(struct name_client *client, const struct name_request *
 	if (client->out.failed || sent.size > NAME_REQUEST_MAX)
 		return -ENOMEM;
 	if (is_of_target(req)) {
-		res = find(client, req->pid) ? 0 : name_client__know(client, req->pid);
-		target = find(client, req->pid);
-		if (res || target->death_cnt >= TARGET_DEATHS_MAX)
-			return res ? res : -ECHILD;
+		res = name_client__target(client, req->pid, &target);
+		if (res)
+			return res;
 		res = tell_target(client, target);
 	}
 	res = res ?: send_mapped(client);

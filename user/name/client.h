@@ -73,6 +73,12 @@ int64_t name_client__ask(struct name_client *client, const struct name_request *
 /* Sends the mappings that wait. */
 void name_client__flush(struct name_client *client);
 
+/*
+ * Finds the process, which is made known if it is new. 0, -ENOMEM, or -ECHILD: too many requests
+ * about it had no answer, so nothing is asked any more.
+ */
+int name_client__target(struct name_client *client, uint32_t pid, struct name_target **ret);
+
 bool name_client__knows(const struct name_client *client, uint32_t pid);
 int name_client__know(struct name_client *client, uint32_t pid); /* 0 or -ENOMEM */
 void name_client__forget(struct name_client *client, uint32_t pid);

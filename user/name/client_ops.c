@@ -172,31 +172,95 @@ static int class(void *ctx, uint32_t pid, uint64_t vtable, struct frame *ret)
 	return one_frame(ctx, NAME_CLASS, pid, vtable, ret);
 }
 
-static int unwind(void *ctx, uint32_t pid, const struct copy_event *copy, struct unwound *ret)
+/* --- callers */
+
+static bool may_ask(struct name_client *client, const struct copy_event *copy)
 {
-	struct name_client *client = ctx;
-	struct name_unwound head;
-	struct wire in;
-	int64_t res;
+	struct name_target *target;
+
+	return !name_client__target(client, copy->rec.hdr.tgid, &target);
+}
+
+/*
+ * Puts copies into the request, at least one: a process about which nothing is asked any more is
+ * left to name_client__ask. Returns their number.
+ */
+static size_t put_copies(struct name_client *client, const struct copy_event *copies, size_t cnt)
+{
+	size_t done = 0;
 
 	strbuf__reset(&client->out);
-	strbuf__add(&client->out, &copy->rec, sizeof(copy->rec));
-	strbuf__add(&client->out, copy->bytes, copy->rec.copy_sz);
-	res = ask(client, NAME_UNWIND, pid, 0, 0, &in);
-	if (res == -ENOMEM)
+	do {
+		const struct copy_event *copy = &copies[done++];
+
+		strbuf__add(&client->out, &copy->rec, sizeof(copy->rec));
+		strbuf__add(&client->out, copy->bytes, copy->rec.copy_sz);
+	} while (done < cnt && client->out.len < NAME_STACKS_MAX && may_ask(client, copies) &&
+		 may_ask(client, &copies[done]));
+	return done;
+}
+
+/* 0 or -ENOMEM. An invalid answer leaves *ret as it is. */
+static int take_unwound(struct name_client *client, struct wire *in, const struct copy_event *copy,
+			struct unwound *ret)
+{
+	struct name_unwound head;
+
+	wire__take(in, &head, sizeof(head));
+	if (!in->bad && !head.knows)
+		name_client__forget(client, copy->rec.hdr.tgid);
+	if (!in->bad && !head.cnt)
 		return -ENOMEM;
-	if (res)
+	in->bad |= head.cnt > UNWIND_MAX || head.end > STACK_END_DEEP ||
+		   head.used_sz > copy->rec.copy_sz ||
+		   in->left < head.cnt * sizeof(*ret->addresses);
+	if (in->bad)
 		return 0;
-	wire__take(&in, &head, sizeof(head));
-	if (!head.cnt || head.cnt > UNWIND_MAX || head.end > STACK_END_DEEP ||
-	    head.used_sz > copy->rec.copy_sz || in.left < head.cnt * sizeof(*ret->addresses))
-		return 0;
-	wire__take(&in, ret->addresses, head.cnt * sizeof(*ret->addresses));
-	ret->module = take_text(client, &in);
+	wire__take(in, ret->addresses, head.cnt * sizeof(*ret->addresses));
+	ret->module = take_text(client, in);
 	ret->cnt = head.cnt;
 	ret->end = (enum stack_end)head.end;
 	ret->used_sz = head.used_sz;
 	return 0;
+}
+
+/* Sends the request. 0, -ENOMEM, or -ECHILD: there is no answer. */
+static int ask_unwound(struct name_client *client, const struct copy_event *copies,
+		       struct unwound *rets, size_t cnt)
+{
+	const uint32_t pid = cnt == 1 ? copies->rec.hdr.tgid : 0;
+	struct wire in;
+	int64_t res = ask(client, NAME_UNWIND, pid, cnt, 0, &in);
+	int one, ret = res == -ENOMEM || res == -ECHILD ? (int)res : 0;
+
+	for (size_t i = 0; i < cnt && !res; i++) {
+		one = take_unwound(client, &in, &copies[i], &rets[i]);
+		ret = one ?: ret;
+	}
+	return ret;
+}
+
+/* If the process ends with several copies, each is sent alone, so that the right one is blamed. */
+static int unwind(void *ctx, const struct copy_event *copies, struct unwound *rets, size_t cnt)
+{
+	size_t alone = 0;
+	int ret = 0;
+
+	while (cnt) {
+		size_t part = put_copies(ctx, copies, alone ? 1 : cnt);
+		int res = ask_unwound(ctx, copies, rets, part);
+
+		if (res == -ECHILD && part > 1) {
+			alone = part;
+			continue;
+		}
+		ret = res == -ENOMEM ? res : ret;
+		alone -= alone > 0;
+		copies += part;
+		rets += part;
+		cnt -= part;
+	}
+	return ret;
 }
 
 /* --- code */

@@ -162,24 +162,34 @@ static int64_t serve_code_bytes(struct server *s, const struct name_request *req
 
 /* --- callers */
 
-static int64_t serve_unwind(struct server *s, const struct name_request *req, struct wire *in)
+static void unwind(struct server *s, const struct copy_event *copy)
 {
 	struct unwound *unwound = &s->unwound;
-	struct name_unwound head;
-	struct copy_event copy;
-	int res;
+	struct name_unwound head = {};
 
-	wire__take(in, &copy.rec, sizeof(copy.rec));
-	copy.bytes = (const uint8_t *)in->at;
-	if (in->bad || copy.rec.copy_sz > in->left)
-		return -EINVAL;
-	res = symbolizer__unwind(s->sym, req->pid, &copy, unwound);
-	if (res)
-		return res;
-	head = (struct name_unwound){ unwound->cnt, unwound->end, unwound->used_sz, 0 };
+	if (!symbolizer__unwind(s->sym, copy, unwound, 1))
+		head = (struct name_unwound){ .cnt = unwound->cnt,
+					      .end = unwound->end,
+					      .used_sz = unwound->used_sz };
+	head.knows = symbolizer__knows(s->sym, copy->rec.hdr.tgid);
 	strbuf__add(&s->out, &head, sizeof(head));
-	strbuf__add(&s->out, unwound->addresses, unwound->cnt * sizeof(*unwound->addresses));
+	if (!head.cnt)
+		return;
+	strbuf__add(&s->out, unwound->addresses, head.cnt * sizeof(*unwound->addresses));
 	wire__put_text(&s->out, unwound->module);
+}
+
+static int64_t serve_unwind(struct server *s, const struct name_request *req, struct wire *in)
+{
+	struct copy_event copy;
+
+	for (uint64_t i = 0; i < req->a; i++) {
+		wire__take(in, &copy.rec, sizeof(copy.rec));
+		copy.bytes = wire__take_bytes(in, copy.rec.copy_sz);
+		if (!copy.bytes)
+			return -EINVAL;
+		unwind(s, &copy);
+	}
 	return 0;
 }
 

@@ -5,16 +5,27 @@
 
 #define NO_TEXT UINT32_MAX
 
-void wire__take(struct wire *wire, void *to, size_t size)
+const void *wire__take_bytes(struct wire *wire, size_t size)
 {
+	const char *bytes = wire->at;
+
 	if (wire->bad || size > wire->left) {
 		wire->bad = true;
-		memset(to, 0, size);
-		return;
+		return NULL;
 	}
-	memcpy(to, wire->at, size);
 	wire->at += size;
 	wire->left -= size;
+	return bytes;
+}
+
+void wire__take(struct wire *wire, void *to, size_t size)
+{
+	const void *bytes = wire__take_bytes(wire, size);
+
+	if (bytes)
+		memcpy(to, bytes, size);
+	else
+		memset(to, 0, size);
 }
 
 /* A text is sent with its NUL, and has no other. */

@@ -23,7 +23,7 @@
 #define NAME_MARK_FD   4 /* shared memory: struct module_mark */
 
 #define NAME_REQUEST_MAX (1u << 20)
-#define NAME_STACKS_MAX	 (128u << 10) /* bytes of several stacks; one more is sent by itself */
+#define NAME_STACKS_MAX	 (128u << 10) /* bytes of several stacks, before the last one */
 #define NAME_ANSWER_MAX	 (64u << 20)
 #define NAME_CODE_MAX	 64   /* bytes of code */
 #define NAME_THREADS_MAX 4096 /* of an interpreter */
@@ -102,9 +102,10 @@ struct name_frame {
 	uint8_t kernel, inlined, app, pad;
 };
 
-/* An unwound stack; its addresses and the module follow. */
+/* An unwound stack, one of several; its addresses and the module follow. cnt 0: out of memory. */
 struct name_unwound {
-	uint32_t cnt, end, used_sz, pad;
+	uint32_t cnt, end, used_sz;
+	uint32_t knows; /* as of name_answer, for the copy's process */
 };
 
 /* struct script_wait: a byte of an answer is no bool. */
@@ -128,6 +129,9 @@ struct wire {
 	size_t left;
 	bool bad; /* something was missing or invalid; later readings give zeros */
 };
+
+/* Bytes inside the message, at any alignment. NULL when they are not there. */
+const void *wire__take_bytes(struct wire *wire, size_t size);
 
 /* Copies size bytes. Zeros when they are not there. */
 void wire__take(struct wire *wire, void *to, size_t size);

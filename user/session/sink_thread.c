@@ -37,6 +37,8 @@
 #define FAR_BEHIND_NS	NS_PER_SEC
 #define HURRY_NICE	(-10) /* at the end of the run nothing is traced any more */
 
+#define AT_ONCE 1 /* a time that is past */
+
 struct sink_thread {
 	struct sink_thread_opts opts;
 	struct sink_parts *parts;  /* of opts */
@@ -379,6 +381,11 @@ static void on_copy(struct sink_thread *sink, struct item *item)
 			    1);
 }
 
+static void unwind_copies(struct sink_thread *sink)
+{
+	lose(sink, stack_cache__unwind(sink->parts->stack_cache), LOSS_NO_MEMORY);
+}
+
 /* Warns once: a process that holds leases on purpose holds many. */
 static void report_leases(struct sink_thread *sink)
 {
@@ -427,7 +434,10 @@ static bool is_due(uint64_t due_ns)
 	return due_ns && clock__mono_ns() >= due_ns;
 }
 
-/* Waits for an item; looks for new interpreter threads and writes histories meanwhile. */
+/*
+ * Waits for an item; looks for new interpreter threads and writes histories meanwhile. Copies come
+ * in groups, and are unwound when the queue has no more of them.
+ */
 static void next(struct sink_thread *sink, struct item *ret)
 {
 	struct interp_threads *interp = sink->parts->interp_threads;
@@ -435,13 +445,17 @@ static void next(struct sink_thread *sink, struct item *ret)
 	for (;;) {
 		uint64_t interp_ns = interp_threads__due_ns(interp);
 		uint64_t history_ns = histories__due_ns(sink->parts->histories);
+		bool has_copies = stack_cache__waits(sink->parts->stack_cache);
 
 		if (is_due(history_ns))
 			write_histories(sink);
 		else if (is_due(interp_ns))
 			look_for_interp(sink);
-		else if (queue__get(sink->opts.queue, earlier(interp_ns, history_ns), ret))
+		else if (queue__get(sink->opts.queue,
+				    has_copies ? AT_ONCE : earlier(interp_ns, history_ns), ret))
 			return;
+		else
+			unwind_copies(sink);
 	}
 }
 
@@ -486,6 +500,8 @@ void sink_thread__pace(struct sink_thread *sink)
 
 static void handle(struct sink_thread *sink, struct item *item)
 {
+	if (item->kind != ITEM_COPY)
+		unwind_copies(sink);
 	switch (item->kind) {
 	case ITEM_BLOCK:
 		on_block(sink, item);

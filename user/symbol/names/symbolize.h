@@ -196,8 +196,8 @@ struct symbolizer_ops {
 			    uint64_t *ret, size_t max);
 	bool (*has_section)(void *ctx, uint32_t pid, const char *section);
 	int (*code_bytes)(void *ctx, uint32_t pid, uint64_t addr, void *buf, size_t len);
-	/* ret has the thread's pc already, which stays where there is no answer. */
-	int (*unwind)(void *ctx, uint32_t pid, const struct copy_event *copy, struct unwound *ret);
+	/* rets have the threads' pcs already, which stay where there is no answer. */
+	int (*unwind)(void *ctx, const struct copy_event *copies, struct unwound *rets, size_t cnt);
 	void (*trim)(void *ctx);
 	void (*rest)(void *ctx, uint64_t now_ns);
 };

@@ -167,28 +167,44 @@ static void run(struct walk *w)
 	}
 }
 
-int symbolizer__unwind(struct symbolizer *sym, uint32_t pid, const struct copy_event *copy,
-		       struct unwound *ret)
+/* The thread's pc, which is the whole result until the walk. */
+static void begin(struct walk *w, const struct copy_event *copy, struct unwound *ret)
 {
 	bool is_32 = copy->rec.hdr.flags & JANK_COPY_32BIT;
-	struct walk w = { .copy = copy, .ret = ret };
 
+	*w = (struct walk){ .copy = copy, .ret = ret };
 	ret->module = NULL;
 	ret->used_sz = 0;
 	ret->end = STACK_END_NO_TABLE;
-	walk__begin(&w, unwind_arch__of(is_32 ? MACHINE_32 : MACHINE_64));
-	if (sym->remote)
-		return sym->remote->unwind(sym->remote_ctx, pid, copy, ret);
-	w.env = &sym->env;
-	w.process = symbolizer__known(sym, pid);
-	if (w.process) {
-		w.process->maps.at_ns = copy->rec.hdr.ts_ns;
-		walk__refresh(&w, ret->addresses[0]);
-		if (walk__place(&w, ret->addresses[0], true, &w.at))
-			run(&w);
-		w.process->maps.at_ns = 0;
+	walk__begin(w, unwind_arch__of(is_32 ? MACHINE_32 : MACHINE_64));
+}
+
+static void walk(struct symbolizer *sym, struct walk *w)
+{
+	struct unwound *ret = w->ret;
+
+	w->env = &sym->env;
+	w->process = symbolizer__known(sym, w->copy->rec.hdr.tgid);
+	if (w->process) {
+		w->process->maps.at_ns = w->copy->rec.hdr.ts_ns;
+		walk__refresh(w, ret->addresses[0]);
+		if (walk__place(w, ret->addresses[0], true, &w->at))
+			run(w);
+		w->process->maps.at_ns = 0;
 	}
 	if (ret->module) /* the next reading of the maps may free it */
 		ret->module = pool__add(&sym->pool, ret->module, strlen(ret->module));
-	return 0;
+}
+
+int symbolizer__unwind(struct symbolizer *sym, const struct copy_event *copies,
+		       struct unwound *rets, size_t cnt)
+{
+	struct walk w;
+
+	for (size_t i = 0; i < cnt; i++) {
+		begin(&w, &copies[i], &rets[i]);
+		if (!sym->remote)
+			walk(sym, &w);
+	}
+	return sym->remote ? sym->remote->unwind(sym->remote_ctx, copies, rets, cnt) : 0;
 }

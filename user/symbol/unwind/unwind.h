@@ -34,10 +34,11 @@ struct unwound {
 };
 
 /*
- * Unwinds the copied stack of a thread. The process need not be known yet. 0 or -ENOMEM. A stack
- * that cannot be walked to its end gives a shorter result, see `end`.
+ * Unwinds copied stacks of threads: rets[i] is the result of copies[i]. Their processes need not be
+ * known yet. Several cost less than one by one if another process does the work. 0 or -ENOMEM. A
+ * stack that cannot be walked to its end gives a shorter result, see `end`.
  */
-int symbolizer__unwind(struct symbolizer *sym, uint32_t pid, const struct copy_event *copy,
-		       struct unwound *ret);
+int symbolizer__unwind(struct symbolizer *sym, const struct copy_event *copies,
+		       struct unwound *rets, size_t cnt);
 
 #endif
