@@ -14,7 +14,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../lib"))
 import bad
-from agents import Agent, Redis
+from agents import Agent, Redis, total
 from bad import ok
 from group import Group
 
@@ -84,6 +84,20 @@ def other_apk(path):
         apk.writestr("AndroidManifest.xml", manifest)
 
 
+def test_brief(group):
+    """Processes that start and end within an interval."""
+    unit = Group(f"jankbpf-brief-{os.getpid()}.service", group)
+    agent = Agent("brief", group, {"store": {"interval": "5s"}})
+    for _ in range(3):
+        unit.start(bad.SIMJANK, "--quiet", "--scenario", "sleep:1ms", "--gap", "20ms", "--duration", "1s",
+                   env=dict(os.environ, OTEL_SERVICE_NAME="brief")).wait()
+    ok(bad.wait_for(lambda: total(agent.records("interval"), "dispatches") > 50), "their dispatches are counted")
+    agent.tracer.stop()
+    rows = {(loop["process"], loop.get("unit"), loop.get("service_name")) for i in agent.records("interval") for loop in i["loops"]}
+    ok(rows == {("simjank", os.path.basename(unit.path), "brief")}, "for their unit and service", rows)
+    unit.remove()
+
+
 def main():
     bad.need_tracing()
     try:
@@ -129,6 +143,7 @@ def main():
     for server in servers:
         server.end()
     bad.end(app.process)
+    test_brief(group)
     group.remove()
     bad.done()
 

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "tests/scratch.h"
 #include "tests/tap.h"
@@ -123,6 +124,30 @@ static void test_costly(void)
 	applications__free(apps);
 }
 
+static const struct application *read_and_end(struct applications *apps, uint32_t pid)
+{
+	struct identity process = { .pid = pid, .name = "ended" };
+
+	applications__read(apps, &process);
+	application__clear(&process.app);
+	applications__on_exit(apps, pid);
+	return applications__of(apps, pid);
+}
+
+static void test_ended(void)
+{
+	struct applications *apps = applications__new();
+	const struct application *app = read_and_end(apps, getpid());
+
+	ok(app && app->build_id, "an ended process stays known for its last interval");
+	for (uint32_t i = 0; i < 1024; i++)
+		read_and_end(apps, 0x40000000 + i);
+	ok(!applications__of(apps, getpid()), "until many others have ended");
+	app = read_and_end(apps, getpid());
+	ok(app && app->build_id, "a pid may be used again");
+	applications__free(apps);
+}
+
 int main(int argc, char **argv)
 {
 	if (strlen(argv[0]) < strlen(APP))
@@ -132,5 +157,6 @@ int main(int argc, char **argv)
 	scratch__init();
 	test_other_file();
 	test_costly();
+	test_ended();
 	return tap__done();
 }

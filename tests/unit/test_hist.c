@@ -49,6 +49,10 @@ static struct loop_hist *listed(const struct hists *hists, size_t want)
 
 static void test_add(void)
 {
+	const struct identity old = { .pid = 10, .name = "old", .container = "box" };
+	const struct identity gone = {
+		.pid = 10, .name = "gone", .unit = "gone.service", .pod = "pod"
+	};
 	struct hists *hists = hists__new();
 	struct loop_hist *list;
 	struct hist_totals totals;
@@ -70,14 +74,17 @@ static void test_add(void)
 	totals = hists__totals(hists);
 	ok(totals.dispatch_cnt == 100 && totals.block_cnt == 10, "the totals are the sum of all");
 	free(list);
-	is_int(hists__name(hists, 10, "old"), 0, "a process ends");
-	is_int(hists__name(hists, 10, "gone"), 0, "so does another one with its pid");
+	is_int(hists__name(hists, &old), 0, "a process ends");
+	is_int(hists__name(hists, &gone), 0, "so does another one with its pid");
 	list = listed(hists, 3);
 	ok(!strcmp(list[0].process, "gone") && !strcmp(list[1].process, "gone"),
 	   "its loops have its name");
-	ok(!list[2].process, "others' do not");
-	free(list[0].process);
-	free(list[1].process);
+	ok(!strcmp(list[0].unit, "gone.service") && !list[0].container &&
+		   !strcmp(list[1].pod, "pod"),
+	   "its unit and pod");
+	ok(!list[2].process && !list[2].unit, "others' do not");
+	loop_hist__clear(&list[0]);
+	loop_hist__clear(&list[1]);
 	free(list);
 	hists__free(hists);
 	hists__free(NULL);

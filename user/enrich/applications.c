@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -27,7 +28,8 @@
 
 #define FILES_MAX    64 /* the oldest is replaced */
 #define ARCHIVES_MAX 16 /* of a process */
-#define LOOKS_MAX    8	/* for the APK of a process, a second apart and more */
+#define ENDED_MAX    1024
+#define LOOKS_MAX    8 /* for the APK of a process, a second apart and more */
 #define LOOK_NS	     NS_PER_SEC
 #define LOOK_MAX_NS  (500 * NS_PER_MS) /* of one look: the process chooses the archives */
 
@@ -38,6 +40,8 @@ struct entry {
 	bool wants_package;	  /* its APK is not found */
 	unsigned look_cnt;
 	uint64_t looked_ns;
+	bool ended;
+	struct entry *prev, *next; /* in apps->ended */
 	UT_hash_handle hh;
 };
 
@@ -49,6 +53,8 @@ struct known_file {
 
 struct applications {
 	struct entry *entries;
+	struct entry *ended; /* oldest first */
+	size_t ended_cnt;
 	struct known_file files[FILES_MAX];
 	size_t file_cnt; /* of all times */
 };
@@ -61,6 +67,10 @@ struct applications *applications__new(void)
 static void drop(struct applications *apps, struct entry *entry)
 {
 	HASH_DEL(apps->entries, entry);
+	if (entry->ended) {
+		DL_DELETE(apps->ended, entry);
+		apps->ended_cnt--;
+	}
 	application__clear(&entry->app);
 	identity__free(entry->android);
 	free(entry);
@@ -243,8 +253,10 @@ static struct entry *get(struct applications *apps, uint32_t pid)
 {
 	struct entry *entry = find(apps, pid);
 
-	if (entry)
+	if (entry && !entry->ended)
 		return entry;
+	if (entry)
+		drop(apps, entry);
 	entry = calloc(1, sizeof(*entry));
 	if (!entry)
 		return NULL;
@@ -282,7 +294,8 @@ int applications__read(struct applications *apps, struct identity *process)
 
 static bool is_due(const struct entry *entry)
 {
-	return entry->wants_package && entry->android && entry->look_cnt < LOOKS_MAX &&
+	return entry->wants_package && entry->android && !entry->ended &&
+	       entry->look_cnt < LOOKS_MAX &&
 	       clock__mono_ns() - entry->looked_ns >= LOOK_NS << entry->look_cnt;
 }
 
@@ -307,6 +320,10 @@ void applications__on_exit(struct applications *apps, uint32_t pid)
 {
 	struct entry *entry = find(apps, pid);
 
-	if (entry)
-		drop(apps, entry);
+	if (!entry || entry->ended)
+		return;
+	entry->ended = true;
+	DL_APPEND(apps->ended, entry);
+	if (++apps->ended_cnt > ENDED_MAX)
+		drop(apps, apps->ended);
 }

@@ -28,6 +28,7 @@ const struct identity *applications__look_again(struct applications *apps, uint3
 /* Borrowed until the next call of another function; NULL: not known. */
 const struct application *applications__of(const struct applications *apps, uint32_t pid);
 
+/* It stays known for its last interval: until 1,024 others have ended, or the pid is read again. */
 void applications__on_exit(struct applications *apps, uint32_t pid);
 
 #endif

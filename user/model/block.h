@@ -356,8 +356,8 @@ struct loop_hist {
 	uint32_t pid;
 	uint32_t process_cnt; /* 0: the one with this pid */
 	char *process;
-	char *unit, *container, *pod; /* of a process that lives, in intervals; else NULL */
-	struct application app;	      /* likewise */
+	char *unit, *container, *pod; /* NULL: none, or not known */
+	struct application app;	      /* in intervals */
 	uint64_t threshold_ns;	      /* of an override; 0: as all */
 	uint32_t loop;
 	const char *loop_name; /* as in struct block */

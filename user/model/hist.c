@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "model/block.h"
 
 #define ENTRY_MAX 4096
@@ -16,9 +17,14 @@ struct key {
 	uint32_t pid, loop;
 };
 
+/* Set by hists__name; NULL: none was. */
+struct texts {
+	char *process, *unit, *container, *pod;
+};
+
 struct entry {
 	struct key key;
-	char *process; /* set by hists__name; NULL: none was */
+	struct texts texts;
 	uint64_t dispatch_cnt, block_cnt;
 	struct durations_packed *durations, *starts;
 	bool gone;   /* its process had ended at the last hists__fold */
@@ -36,10 +42,18 @@ struct hists *hists__new(void)
 	return calloc(1, sizeof(struct hists));
 }
 
+static void texts__free(struct texts *texts)
+{
+	free(texts->process);
+	free(texts->unit);
+	free(texts->container);
+	free(texts->pod);
+}
+
 static void drop(struct hists *hists, struct entry *entry)
 {
 	HASH_DEL(hists->entries, entry);
-	free(entry->process);
+	texts__free(&entry->texts);
 	free(entry->durations);
 	free(entry->starts);
 	free(entry);
@@ -93,23 +107,43 @@ static struct entry *entry_of(struct hists *hists, uint32_t pid, uint32_t loop)
 	return own_entry(hists, key);
 }
 
-static int set_name(struct entry *entry, const char *name)
+/* from: borrowed. 0 or -ENOMEM. */
+static int set_texts(struct entry *entry, const struct texts *from)
 {
-	char *copy = strdup(name);
+	struct texts copy = {};
 
-	if (!copy)
+	if (text__copy(&copy.process, from->process) || text__copy(&copy.unit, from->unit) ||
+	    text__copy(&copy.container, from->container) || text__copy(&copy.pod, from->pod)) {
+		texts__free(&copy);
 		return -ENOMEM;
-	free(entry->process);
-	entry->process = copy;
+	}
+	texts__free(&entry->texts);
+	entry->texts = copy;
 	return 0;
 }
 
-/* The name is borrowed. */
+static struct texts texts_of(const struct loop_hist *hist)
+{
+	return (struct texts){ hist->process, hist->unit, hist->container, hist->pod };
+}
+
+static void copy_texts(struct loop_hist *to, const struct loop_hist *from)
+{
+	text__copy(&to->process, from->process); /* these are optional */
+	text__copy(&to->unit, from->unit);
+	text__copy(&to->container, from->container);
+	text__copy(&to->pod, from->pod);
+}
+
+/* The texts are borrowed. */
 static void read_entry(const struct entry *entry, struct loop_hist *ret)
 {
 	*ret = (struct loop_hist){ .pid = entry->key.pid,
 				   .loop = entry->key.loop,
-				   .process = entry->process,
+				   .process = entry->texts.process,
+				   .unit = entry->texts.unit,
+				   .container = entry->texts.container,
+				   .pod = entry->texts.pod,
 				   .dispatch_cnt = entry->dispatch_cnt,
 				   .block_cnt = entry->block_cnt };
 	durations__unpack(entry->durations, &ret->durations);
@@ -150,9 +184,10 @@ static int add_to(struct entry *entry, const struct loop_hist *hist)
 static int add(struct hists *hists, const struct loop_hist *hist)
 {
 	struct entry *entry = entry_of(hists, hist->pid, hist->loop);
+	const struct texts texts = texts_of(hist);
 	int res = add_to(entry, hist);
 
-	return !res && hist->process && entry->key.pid ? set_name(entry, hist->process) : res;
+	return !res && hist->process && entry->key.pid ? set_texts(entry, &texts) : res;
 }
 
 int hists__add(struct hists *hists, const struct jank_rec_thread *rec)
@@ -183,17 +218,19 @@ void hists__each(const struct hists *hists,
 		fn(ctx, entry->key.pid, entry->dispatch_cnt);
 }
 
-int hists__name(struct hists *hists, uint32_t pid, const char *name)
+int hists__name(struct hists *hists, const struct identity *process)
 {
+	const struct texts texts = { process->name, process->unit, process->container,
+				     process->pod };
 	struct entry *entry;
 	int res = 0;
 
 	for (uint32_t loop = 0; loop < LOOP_MAX && !res; loop++) {
-		struct key key = { pid, loop };
+		struct key key = { process->pid, loop };
 
 		HASH_FIND(hh, hists->entries, &key, sizeof(key), entry);
 		if (entry)
-			res = set_name(entry, name);
+			res = set_texts(entry, &texts);
 	}
 	return res;
 }
@@ -249,10 +286,10 @@ int hists__list(const struct hists *hists, struct loop_hist **ret, size_t *ret_c
 	if (!list)
 		return -ENOMEM;
 	HASH_ITER (hh, hists->entries, entry, next) {
-		read_entry(entry, &list[i]);
-		if (list[i].process)
-			list[i].process = strdup(list[i].process); /* optional */
-		i++;
+		struct loop_hist *row = &list[i++];
+
+		read_entry(entry, row);
+		copy_texts(row, row);
 	}
 	qsort(list, cnt, sizeof(*list), by_pid);
 	*ret = list;
@@ -324,8 +361,8 @@ static int take_new(struct entry *told, const struct entry *now, struct loop_his
 	if (res)
 		return res;
 	ret->dispatch_cnt = ret->durations.total;
-	if (ret->dispatch_cnt && all.process)
-		ret->process = strdup(all.process); /* optional */
+	if (ret->dispatch_cnt)
+		copy_texts(ret, &all);
 	return 0;
 }
 

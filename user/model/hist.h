@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct hists;
+struct identity;
 struct loop_hist;
 
 struct hist_totals {
@@ -35,12 +36,12 @@ void hists__each(const struct hists *hists,
 
 struct hist_totals hists__totals(const struct hists *hists);
 
-/* Sets the name of an ended process for hists__list. 0 or -ENOMEM. */
-int hists__name(struct hists *hists, uint32_t pid, const char *name);
+/* Keeps the texts of an ended process for hists__list. 0 or -ENOMEM. */
+int hists__name(struct hists *hists, const struct identity *process);
 
 /*
- * One entry for each process and loop kind, by pid. `process` is a copy of the name, NULL if none
- * was set. 0 or -ENOMEM; the caller owns *ret.
+ * One entry for each process and loop kind, by pid, with copies of the texts that hists__name
+ * keeps, if any. 0 or -ENOMEM; the caller owns *ret.
  */
 int hists__list(const struct hists *hists, struct loop_hist **ret, size_t *ret_cnt);
 

@@ -74,9 +74,9 @@ void loops__free(struct loops *loops)
 	free(loops);
 }
 
-int loops__name_ended(struct loops *loops, uint32_t pid, const char *name)
+int loops__name_ended(struct loops *loops, const struct identity *process)
 {
-	return hists__name(loops->ended, pid, name);
+	return hists__name(loops->ended, process);
 }
 
 void loops__rest(struct loops *loops, uint64_t now_ns, uint64_t open_ns)

@@ -55,8 +55,8 @@ void loops__rest(struct loops *loops, uint64_t now_ns, uint64_t open_ns);
 
 void dispatch__free(struct dispatch *dispatch);
 
-/* A process ended; its counts get this name. 0 or -ENOMEM. */
-int loops__name_ended(struct loops *loops, uint32_t pid, const char *name);
+/* A process ended; its counts keep its texts (hists__name). 0 or -ENOMEM. */
+int loops__name_ended(struct loops *loops, const struct identity *process);
 
 /* Counts of ended threads; borrowed. An agent folds them (hists__fold). */
 struct hists *loops__ended(const struct loops *loops);

@@ -229,8 +229,7 @@ static void drop_clock(struct session *s, struct process_entry *process)
 /* The histograms outlive the process. */
 static void name_histograms(struct session *s, struct process_entry *process)
 {
-	if (process->identity &&
-	    loops__name_ended(s->intake.loops, process->pid, process->identity->name))
+	if (process->identity && loops__name_ended(s->intake.loops, process->identity))
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
 }
 
