@@ -88,9 +88,9 @@ LIVE_PARALLEL_T = $(filter-out $(call LIVE_NAMED,$(LIVE_ALONE) $(SLOW_LIVE_PARAL
 SLOW_UNIT_BIN  := $(filter $(SLOW_UNIT:%=$(SAN)/tests/unit/test_%),$(UNIT_BIN))
 # The quickest stage comes first. Tests that measure time run alone.
 STAGES          = -j2 $(STYLE_T) $(filter-out $(SLOW_UNIT_BIN),$(UNIT_BIN)) $(FUZZ_BIN) $(REPLAY_T) $(BPF_BIN) \
-                  -j3 $(LIVE_PARALLEL_T) -j1 $(call LIVE_NAMED,$(LIVE_ALONE))
+                  -j3 $(LIVE_PARALLEL_T) $(FIELD_SHORT_T) -j1 $(call LIVE_NAMED,$(LIVE_ALONE))
 SLOW_STAGES     = -j2 $(SLOW_UNIT_BIN) $(call LIVE_NAMED,$(SLOW_LIVE_PARALLEL)) -j1 $(call LIVE_NAMED,$(SLOW_LIVE))
-RUN_STAGES      = PERL5LIB=tests/lib RUN="$(PROVE_TESTS)" tests/stages
+RUN_STAGES      = FIELD=short PERL5LIB=tests/lib RUN="$(PROVE_TESTS)" tests/stages
 
 check: check-bin #:tests deps (as root), build, the tests that CI runs: within 15 minutes
 	$(Q)$(RUN_STAGES) $(STAGES)

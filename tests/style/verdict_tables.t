@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """The tables of docs/verdicts.md are in the format of tests/verdicts/tables.py, and a run replaces
 its own rows only."""
+import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -58,11 +60,27 @@ after
         tap.check("none" in str(error), "a part that the page does not have is refused")
 
 
+def check_field(tap, folder):
+    """tests/field/table counts the cases of a kind, and keeps the column of the other build."""
+    results = os.path.join(folder, "results")
+    with open(tables.PAGE, "w", encoding="utf-8") as file:
+        file.write("<!-- field -->\n<!-- /field -->\n")
+    for column, right in (("before", 1), ("now", 3)):
+        with open(results, "w", encoding="utf-8") as file:
+            file.write(json.dumps({"kind": "k", "case": "a", "right": right, "tried": 4}) + "\n")
+            file.write(json.dumps({"kind": "k", "case": "b", "right": 1, "tried": 1}) + "\n")
+        done = subprocess.run([os.path.join(HERE, "..", "field", "table"), column, results], check=False,
+                              env={**os.environ, "VERDICTS_PAGE": tables.PAGE}, capture_output=True, text=True)
+        tap.check(done.returncode == 0, f"tests/field/table {column}", done.stderr)
+    tap.check("| k | 2 of 5 | 4 of 5 | a |" in read(), "cases are counted by kind, each build in its column", read())
+
+
 def main():
     tap = Tap()
     check_page(tap)
     with tempfile.TemporaryDirectory(prefix="tables-") as folder:
         check_put(tap, folder)
+        check_field(tap, folder)
     tap.end()
 
 

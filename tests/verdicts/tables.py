@@ -6,7 +6,7 @@ import os
 import re
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PAGE = os.path.join(ROOT, "docs", "verdicts.md")
+PAGE = os.environ.get("VERDICTS_PAGE") or os.path.join(ROOT, "docs", "verdicts.md")
 NUMBER = re.compile(r"(\d+)(?: of (\d+))?")
 SUM = "**all**"
 
