@@ -766,6 +766,82 @@ static void test_later_version(void)
 	free((char *)dir);
 }
 
+/* A spool whose last batch has that number; is_tail: whose open batch has it. */
+static void put_batch(const char *dir, uint64_t nr, bool is_tail)
+{
+	struct strbuf bytes = STRBUF_INIT, raw = STRBUF_INIT;
+	Jankbpf__Record record = JANKBPF__RECORD__INIT;
+	Jankbpf__Summary summary = JANKBPF__SUMMARY__INIT;
+
+	record.schema = (char *)"jankbpf/1";
+	record.type_case = JANKBPF__RECORD__TYPE_SUMMARY;
+	record.summary = &summary;
+	stream__add(&raw, RECORD_PROTO, &record);
+	if (is_tail) {
+		strbuf__adds(&bytes, "JANKTAL\n");
+		strbuf__add(&bytes, (uint32_t[]){ 1, 24 }, 8);
+		strbuf__add(&bytes, &nr, sizeof(nr));
+		strbuf__add(&bytes, (uint32_t[]){ 7, 7 }, 8); /* a torn record */
+	} else {
+		spool__add_segment_head(&bytes, "0123456789abcdef0123456789abcdef", 1);
+		spool__add_batch(&bytes, nr, 1, 5, &raw);
+	}
+	put_segment(dir, is_tail ? "open.tail" : "0000000001.spool", bytes.data, bytes.len);
+	strbuf__free(&bytes);
+	strbuf__free(&raw);
+}
+
+/* The writer goes on behind the number, and all is read; or it refuses the spool. */
+static void check_number(const char *name, uint64_t nr, bool is_tail, bool refused)
+{
+	const char *dir = strdup(scratch__path(name));
+	const struct spool_opts opts = opts_of(dir, 64 << 20);
+	struct spool_writer *w = NULL;
+	struct err err = {};
+	uint64_t next = 1, lost = 0;
+	int res;
+
+	put_batch(dir, nr, is_tail);
+	res = spool_writer__new(&opts, &w, &err);
+	is_int(res, refused ? -EOVERFLOW : 0, "%s: opened or refused", name);
+	if (refused)
+		has_str(err.msg, "a number of a batch is damaged; move it away", "with the remedy");
+	for (int i = 0; !res && i < 3; i++) {
+		lost += add(w, next++, 10, NULL) != 0;
+		spool_writer__close_batch(w);
+	}
+	spool_writer__free(w);
+	is_uint(content_of(dir, is_tail ? 0 : nr).records + lost, res ? 0 : 3,
+		"%s: what is taken is read again", name);
+	free((char *)dir);
+}
+
+/* What a reader takes has a successor that it takes, too. */
+static void test_numbers(void)
+{
+	check_number("high", SPOOL_NR_LAST - 1, false, false);
+	check_number("too-high", SPOOL_NR_LAST, false, true);
+	check_number("highest", SPOOL_NR_MAX, false, true);
+	check_number("high-tail", SPOOL_NR_LAST, true, false);
+	check_number("too-high-tail", SPOOL_NR_LAST + 1, true, true);
+	check_number("highest-tail", UINT64_MAX, true, true);
+}
+
+static void test_high_position(void)
+{
+	const char *dir = strdup(scratch__path("high-position"));
+	const struct spool_opts opts = opts_of(dir, 64 << 20);
+	struct spool_writer *w = NULL;
+	struct err err = {};
+
+	mkdir(dir, 0700);
+	set_position(dir, "one", UINT64_MAX);
+	is_int(spool_writer__new(&opts, &w, &err), -EOVERFLOW,
+	       "a position that no batch reaches is damaged: what is written would never be sent");
+	spool_writer__free(w);
+	free((char *)dir);
+}
+
 static void damage(const char *path, uint64_t at, const char *bytes)
 {
 	int fd = open(path, O_WRONLY);
@@ -879,6 +955,8 @@ int main(void)
 	test_dropped_meanwhile();
 	test_positions();
 	test_later_version();
+	test_numbers();
+	test_high_position();
 	test_damaged();
 	test_damaged_last();
 	test_links();

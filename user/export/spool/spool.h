@@ -30,6 +30,13 @@
 #define SPOOL_HEAD_MAX 4096	   /* a head of a later version */
 #define SPOOL_MAGIC_SZ 4	   /* of a batch */
 
+/*
+ * Largest number of a batch that a reader takes. A writer refuses a spool whose next number is
+ * beyond SPOOL_NR_LAST: only damage leads there, and behind it no run uses up the numbers.
+ */
+#define SPOOL_NR_MAX  (UINT64_MAX / 2)
+#define SPOOL_NR_LAST (SPOOL_NR_MAX / 2)
+
 /* --- format.c: bytes; pure. Any thread. */
 
 /* A later version of the same format may append members: head_sz then is larger. */
@@ -204,8 +211,8 @@ struct spool_writer;
 
 /*
  * Opens or creates the spool, cuts what a crash left torn, and takes up the batch that was open.
- * Returns 0, or -errno with a message. Borrows opts and what it points to. A disk that is full now
- * is no error.
+ * Returns 0, or -errno with a message; -EOVERFLOW: a number of a batch is damaged. Borrows opts and
+ * what it points to. A disk that is full now is no error.
  */
 int spool_writer__new(const struct spool_opts *opts, struct spool_writer **ret, struct err *err);
 

@@ -15,7 +15,6 @@
 #define SEGMENT_MAGIC "JANKSPL\n"
 #define BATCH_MAGIC   "JBAT"
 #define ZSTD_LEVEL    3
-#define NR_MAX	      (UINT64_MAX / 2)
 
 _Static_assert(sizeof(struct spool_segment_head) == 56, "segment head");
 _Static_assert(sizeof(struct spool_batch_head) == 48, "batch head");
@@ -82,9 +81,9 @@ int spool__read_batch_head(const void *data, size_t len, struct spool_batch_head
 	ret->created_ns = le64toh(ret->created_ns);
 	ret->checksum = le64toh(ret->checksum);
 	if (memcmp(ret->magic, BATCH_MAGIC, sizeof(ret->magic)) || ret->head_sz < sizeof(*ret) ||
-	    ret->head_sz > SPOOL_HEAD_MAX || !ret->nr || ret->nr > NR_MAX || !ret->record_cnt ||
-	    !ret->packed_sz || ret->raw_sz > SPOOL_RAW_MAX || ret->packed_sz > SPOOL_RAW_MAX ||
-	    ret->record_cnt > ret->raw_sz)
+	    ret->head_sz > SPOOL_HEAD_MAX || !ret->nr || ret->nr > SPOOL_NR_MAX ||
+	    !ret->record_cnt || !ret->packed_sz || ret->raw_sz > SPOOL_RAW_MAX ||
+	    ret->packed_sz > SPOOL_RAW_MAX || ret->record_cnt > ret->raw_sz)
 		return -EBADMSG;
 	return (int)ret->head_sz;
 }

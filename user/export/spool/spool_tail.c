@@ -70,9 +70,10 @@ static int take_all(struct spool_writer *w, const char *data, size_t len, size_t
 		return 0;
 	if (le32toh(head.format) > SPOOL_FORMAT)
 		return -EPROTONOSUPPORT;
-	if (head_sz < sizeof(head) || head_sz > len || le64toh(head.nr) < w->next_nr ||
-	    le64toh(head.nr) > UINT64_MAX / 2)
+	if (head_sz < sizeof(head) || head_sz > len || le64toh(head.nr) < w->next_nr)
 		return 0;
+	if (le64toh(head.nr) > SPOOL_NR_LAST) /* its records are not to be lost */
+		return -EOVERFLOW;
 	w->next_nr = le64toh(head.nr);
 	*ret = head_sz + take_entries(w, data + head_sz, len - head_sz);
 	return w->raw.failed ? -ENOMEM : 0;

@@ -153,6 +153,29 @@ static void add_sizes(struct spool_writer *w, const uint64_t *list, size_t cnt)
 	}
 }
 
+/* Somebody may have removed segments: a number is never used twice. */
+static void skip_positions(struct spool_writer *w)
+{
+	for (const char *const *name = w->opts.backends; name && *name; name++) {
+		struct spool_position position;
+
+		if (!spool_dir__read_position(w->dirfd, *name, &position) &&
+		    position.batch >= w->next_nr)
+			w->next_nr = position.batch + (position.batch < UINT64_MAX);
+	}
+}
+
+static int cannot_open(const struct spool_writer *w, int code, struct err *err)
+{
+	const char *why = code == EPROTONOSUPPORT ? "a later version of jankbpf wrote it"
+			  : code == EOVERFLOW	  ? "a number of a batch is damaged"
+						  : strerror(code);
+
+	return err__set(err, code,
+			"'%s': cannot open the spool: %s; move it away to begin a new one",
+			w->opts.dir, why);
+}
+
 static int open_segments(struct spool_writer *w, struct err *err)
 {
 	uint64_t *list;
@@ -172,14 +195,10 @@ static int open_segments(struct spool_writer *w, struct err *err)
 		res = open_last(w, list[cnt - 1], err);
 	}
 	free(list);
-	/* Somebody may have removed segments: a number is never used twice. */
-	for (const char *const *name = w->opts.backends; name && *name; name++) {
-		struct spool_position position;
-
-		if (!spool_dir__read_position(w->dirfd, *name, &position) &&
-		    position.batch >= w->next_nr && position.batch < UINT64_MAX / 2)
-			w->next_nr = position.batch + 1;
-	}
+	skip_positions(w);
+	/* Readers refuse what follows SPOOL_NR_MAX, so its records would be lost silently. */
+	if (!res && w->next_nr > SPOOL_NR_LAST)
+		res = cannot_open(w, EOVERFLOW, err);
 	w->is_scanned = !res;
 	return res;
 }
@@ -254,12 +273,7 @@ int spool_writer__new(const struct spool_opts *opts, struct spool_writer **ret, 
 		if (is_full(res))
 			res = 0;
 		if (res)
-			err__set(err, -res,
-				 "'%s': cannot open the spool: %s; move it away to begin "
-				 "a new one",
-				 opts->dir,
-				 res == -EPROTONOSUPPORT ? "a later version of jankbpf wrote it"
-							 : strerror(-res));
+			cannot_open(w, -res, err);
 	}
 	w->opened_ns = clock__mono_ns();
 	if (res)
