@@ -13,6 +13,6 @@ endif
 HAVE_ZSTD := $(if $(STATIC)$(CROSS_COMPILE),,$(shell pkg-config --exists libzstd 2>/dev/null && echo y))
 
 ifneq ($(HAVE_ZSTD),)
-$(VARIANT)/user/export/spool/spool_format.o: CPPFLAGS += -DHAVE_ZSTD
+$(VARIANT)/user/export/spool/spool_format.o $(VARIANT)/tests/unit/test_send: CPPFLAGS += -DHAVE_ZSTD
 LDLIBS += -lzstd
 endif

@@ -17,11 +17,10 @@ endif
 live: static
 
 # Compiled tests for a virtual machine, below .output/…/static/tests: with STATIC=1. Left out: tests
-# that compile programs, read a libc beside them, or take minutes there (record_memory). JANK_VM_QUICK: tests of
-# the probes only.
+# that compile programs, read a libc beside them, or take minutes there (record_memory).
 NOT_STATIC := tests/unit/test_record_memory.c \
               tests/unit/test_symbol_% tests/unit/test_unwind% $(patsubst %,tests/unit/test_%.c,mark_sites targets elffunc script_elf)
-static-tests: $(patsubst %.c,$(VARIANT)/%,$(filter-out $(NOT_STATIC),$(wildcard tests/bpf/test_*.c $(if $(JANK_VM_QUICK),,tests/unit/test_*.c))))
+static-tests: $(patsubst %.c,$(VARIANT)/%,$(filter-out $(NOT_STATIC),$(wildcard tests/bpf/test_*.c tests/unit/test_*.c)))
 
 # Programs of another architecture do not run here.
 ifneq ($(CROSS_COMPILE),)

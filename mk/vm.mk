@@ -34,9 +34,9 @@ vm-display: static #:machines frames of a display that blocks missed, in a virtu
 vm-stacks: static android-parts #:machines whole stacks of arm64's programs, in a virtual machine
 	$(Q)$(call RUN_TESTS,tests/vm/stacks.t)
 
-# One run of a 32-bit program also on arm64: its probes have requirements of their own.
-check-vm-ci: #:machines without the unit tests on two of them, and 32-bit programs on arm64
-	$(Q)$(MAKE) JANK_VM_QUICK=1 vm-parts compat32
+# Builds all that check-vm needs. One run of a 32-bit program also on arm64: its probes have
+# requirements of their own.
+check-vm-ci: vm-parts compat32 android-parts #:machines without the unit tests on two of them, and 32-bit programs on arm64
 	$(Q)JANK_VM_QUICK=1 JANK_VM=$(VM_CI_COMPAT32) $(MAKE) vm-tests VM='$(VM_CI)' VM_MORE=tests/vm/compat32.t
 
 vm-parts: static
