@@ -142,7 +142,7 @@ static inline struct link *verdict__link(struct block *block, enum link_role rol
 			       .state = state,
 			       .syscall = -1,
 			       .syscall_name = syscall,
-			       .ns = 100 * MS };
+			       .ns = block->samples[block->sample_cnt - 1].ns };
 	if (state < JANK_STATE_CNT)
 		link->part_ns[state] = link->ns;
 	verdict__stack(&link->stack, texts);

@@ -110,6 +110,12 @@ struct wait_object {
  */
 bool wait_object__is_lock(const struct jank_rec_waited *raw);
 
+/*
+ * True if both futex calls are for one lock or one condition variable, whose waits alternate
+ * between two of its words. False if the arguments of one are not known.
+ */
+bool wait_object__is_same_futex(const struct jank_rec_waited *a, const struct jank_rec_waited *b);
+
 struct wait_object *
 wait_object__new(const struct jank_rec_waited *raw); /* raw values only; NULL: out of memory */
 struct wait_object *

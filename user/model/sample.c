@@ -22,6 +22,16 @@ bool wait_object__is_lock(const struct jank_rec_waited *raw)
 	       (op == FUTEX_WAIT && (uint32_t)raw->args[2] == FUTEX_CONTENDED);
 }
 
+#define CONDVAR_SZ 48 /* glibc's */
+
+bool wait_object__is_same_futex(const struct jank_rec_waited *a, const struct jank_rec_waited *b)
+{
+	uint64_t x = a->args[0], y = b->args[0];
+
+	return a->hdr.flags & b->hdr.flags & JANK_WAITED_ARGS &&
+	       (x < y ? y - x : x - y) < CONDVAR_SZ;
+}
+
 struct wait_object *wait_object__new(const struct jank_rec_waited *raw)
 {
 	struct wait_object *waited = calloc(1, sizeof(*waited));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "model/chain/chain.h"
 #include "model/chain/wait_reason.h"
 #include "model/stack.h"
 #include "verdict/blame.h"
@@ -39,21 +40,35 @@ static const char *reason_of_chain(const struct block *block)
 	return ret;
 }
 
+/* A slice of a longer wait for a lock says by its timeout only that the wait went on. */
+static const char *reason_of(const struct block *block, size_t i, const struct activity *activity)
+{
+	const char *reason = wait_reason__of(activity);
+
+	if (reason && !strcmp(reason, "timeout") && activity->state == JANK_STATE_FUTEX &&
+	    retry_waits__goes_on(block->samples, block->sample_cnt, i))
+		return wait_reason__of_futex(activity);
+	return reason;
+}
+
 int analysis__read(struct analysis *analysis, struct block *block)
 {
 	size_t cnt = block->sample_cnt;
 
 	*analysis = (struct analysis){ .block = block,
 				       .reasons = calloc(cnt + 1, sizeof(*analysis->reasons)),
+				       .calls = calloc(cnt + 1, sizeof(*analysis->calls)),
 				       .part = calloc(cnt + 1, sizeof(*analysis->part)) };
-	if (!analysis->reasons || !analysis->part) {
+	if (!analysis->reasons || !analysis->calls || !analysis->part) {
 		analysis__free(analysis);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < cnt; i++) {
 		struct activity activity = activity__of_sample(&block->samples[i]);
 
-		analysis->reasons[i] = wait_reason__of(&activity);
+		analysis->reasons[i] = reason_of(block, i, &activity);
+		if (activity.state >= JANK_STATE_FIRST_BLOCKED)
+			analysis->calls[i] = wait_reason__frame(&activity);
 		analysis->part[i] = -1;
 	}
 	if (block->chain_cnt && block->chain_sample < cnt) {
@@ -69,8 +84,10 @@ int analysis__read(struct analysis *analysis, struct block *block)
 void analysis__free(struct analysis *analysis)
 {
 	free(analysis->reasons);
+	free(analysis->calls);
 	free(analysis->part);
 	analysis->reasons = NULL;
+	analysis->calls = NULL;
 	analysis->part = NULL;
 }
 
@@ -124,9 +141,14 @@ const struct sample *analysis__main_sample(const struct analysis *analysis, size
 bool analysis__has_chain(const struct analysis *analysis, size_t part)
 {
 	const struct block *block = analysis->block;
+	const struct sample *main;
 
-	return block->chain_cnt && block->chain_sample < block->sample_cnt &&
-	       analysis->part[block->chain_sample] == (int)part;
+	if (!block->chain_cnt || block->chain_sample >= block->sample_cnt ||
+	    analysis->part[block->chain_sample] != (int)part)
+		return false;
+	main = analysis__main_wait(analysis, part);
+	return main &&
+	       analysis__is_same(analysis, main, &block->samples[block->chain_sample], SAME_OBJECT);
 }
 
 const struct link *analysis__chain_end(const struct analysis *analysis, size_t part)

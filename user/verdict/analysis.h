@@ -11,8 +11,9 @@
 
 struct analysis {
 	struct block *block;
-	const char **reasons; /* per sample: the reason in its own state; NULL: not known */
-	int *part;	      /* per sample: index into cause.parts; -1: none */
+	const char **reasons;	    /* per sample: the reason in its own state; NULL: not known */
+	const struct frame **calls; /* per sample: wait_reason__frame; NULL: none */
+	int *part;		    /* per sample: index into cause.parts; -1: none */
 };
 
 /*
@@ -36,8 +37,36 @@ uint64_t analysis__weight(const struct analysis *analysis, size_t i, size_t part
  */
 const struct sample *analysis__main_sample(const struct analysis *analysis, size_t part);
 
-/* True if the chain explains a wait of this part. */
+/* True if the chain explains the wait that represents this part (analysis__main_wait). */
 bool analysis__has_chain(const struct analysis *analysis, size_t part);
+
+/*
+ * --- Waits of a part that are the same. A part adds up the waits of one state and one reason. They
+ * may differ in their calls and objects, and small waits for other reasons are added to them. So a
+ * time is only said of the waits that are the same in all that the sentence says of them.
+ */
+
+enum {
+	SAME_OBJECT = 1, /* file, peer, path, or lock */
+	SAME_CALL = 2,	 /* system call and library function */
+};
+
+/*
+ * The wait that represents the part: the longest one of those that are the same as each other
+ * (reason, object, call) and took the most time together. NULL: no span is in the part.
+ */
+const struct sample *analysis__main_wait(const struct analysis *analysis, size_t part);
+
+/* True if both samples have the same reason, and the same in `what` (SAME_*). */
+bool analysis__is_same(const struct analysis *analysis, const struct sample *a,
+		       const struct sample *b, unsigned what);
+
+/* ns of the part's samples with the reason of `sample`, and the same in `what` (SAME_*). */
+uint64_t analysis__same_ns(const struct analysis *analysis, size_t part,
+			   const struct sample *sample, unsigned what);
+
+/* ns of all samples of the part. */
+uint64_t analysis__seen_ns(const struct analysis *analysis, size_t part);
 
 /*
  * The last link of that chain with a known state, else the last link; NULL: the part has no chain.

@@ -12,7 +12,7 @@
 #include "model/stack.h"
 #include "verdict/analysis.h"
 
-#define CLAUSE_MAX   3
+#define CLAUSE_MAX   2 /* of a clause more only the parts in the record tell */
 #define NEARLY_ALL   0.9
 #define PRESSURE_PCT 5 /* threshold for mentioning it */
 
@@ -30,37 +30,81 @@ static void add_who(struct strbuf *sb, const struct block *block)
 
 /* --- a clause for time off the CPU: the object of the wait, and the place */
 
-/*
- * True if it is a span of the part in that call, from that application function (NULL: from any).
- */
-static bool is_span_in(const struct clause *c, size_t i, const struct activity *m,
-		       const struct frame *frame)
+/* True if it is a span like the described one, in the function of that frame (NULL: in any). */
+static bool is_span_in(const struct clause *c, size_t i, const struct frame *frame)
 {
 	const struct sample *sample = &c->block->samples[i];
 	const struct frame *other = frame ? stack__app_frame(&sample->stack) : NULL;
 
-	if (!analysis__weight(c->analysis, i, c->nr) || sample->state != m->state ||
-	    !text__same(sample->syscall_name, m->syscall))
-		return false;
-	return !frame || (other && stack__same_code(frame, other));
+	return c->analysis->part[i] == (int)c->nr &&
+	       analysis__is_same(c->analysis, c->sample, sample, c->same | SAME_CALL) &&
+	       (!frame || (other && stack__same_code(frame, other)));
+}
+
+static uint64_t ns_in(const struct clause *c, const struct frame *frame)
+{
+	uint64_t ret = 0;
+
+	for (size_t i = 0; c->sample && i < c->block->sample_cnt; i++)
+		if (is_span_in(c, i, frame))
+			ret += analysis__weight(c->analysis, i, c->nr);
+	return ret;
+}
+
+static void add_of_it(struct clause *c, uint64_t ns)
+{
+	strbuf__adds(c->sb, ", ");
+	clock__add_duration(c->sb, ns);
+	strbuf__adds(c->sb, " of it");
+	c->ns = ns;
 }
 
 /*
  * Adds ", 301 ms of it" if the call named next has clearly less than the clause's time. That time
  * includes waits too short to be sent as spans; they belong to no call.
  */
-static void add_part_of_it(struct clause *c, const struct activity *m, const struct frame *frame)
+static void add_part_of_it(struct clause *c, const struct frame *frame)
 {
-	uint64_t ns = 0;
+	uint64_t ns = ns_in(c, frame);
 
+	if (ns && (double)ns < NEARLY_ALL * (double)c->ns)
+		add_of_it(c, ns);
+}
+
+/* True if " for the disk" is true of all waits of the part; their files come with the call. */
+static bool is_all_for_disk(const struct clause *c)
+{
 	for (size_t i = 0; i < c->block->sample_cnt; i++)
-		if (is_span_in(c, i, m, frame))
-			ns += c->block->samples[i].ns - c->block->samples[i].runnable_ns;
-	if (!ns || (double)ns >= NEARLY_ALL * (double)c->ns)
-		return;
-	strbuf__adds(c->sb, ", ");
-	clock__add_duration(c->sb, ns);
-	strbuf__adds(c->sb, " of it");
+		if (c->analysis->part[i] == (int)c->nr &&
+		    !sentence__is_for_disk(c->block->samples[i].state, c->analysis->reasons[i]))
+			return false;
+	return sentence__is_for_disk(part__state(c->part), c->part->what);
+}
+
+/*
+ * Decides which waits of the part the clause describes, and so which time is theirs. The object is
+ * left out if less than half of the time is for one object. Returns the time of the described ones
+ * if that is not nearly all of the part; it comes after the verb. Else 0, and the clause's time
+ * leaves out the others.
+ */
+static uint64_t choose_waits(struct clause *c)
+{
+	uint64_t seen = analysis__seen_ns(c->analysis, c->nr), all, own;
+
+	if (!c->sample)
+		return 0;
+	all = analysis__same_ns(c->analysis, c->nr, c->sample, 0);
+	own = analysis__same_ns(c->analysis, c->nr, c->sample, SAME_OBJECT);
+	if (own < all - own) /* less than half */
+		own = all;
+	else
+		c->same = SAME_OBJECT;
+	if ((double)own < NEARLY_ALL * (double)seen && is_all_for_disk(c))
+		return 0;
+	if ((double)own < NEARLY_ALL * (double)seen)
+		return analysis__same_ns(c->analysis, c->nr, c->sample, c->same | SAME_CALL);
+	c->ns = c->ns > seen - own ? c->ns - (seen - own) : own;
+	return 0;
 }
 
 /* Adds the place of the part's time, if one place has enough of it. */
@@ -73,24 +117,36 @@ static void add_place(struct clause *c, const struct activity *m)
 	if (frame && !culprit__stands(c->analysis, c->nr, frame))
 		frame = NULL;
 	if (m->syscall || frame)
-		add_part_of_it(c, m, frame);
+		add_part_of_it(c, frame);
 	if (sentence__add_call(c->sb, m, frame))
 		clause__add_frame(c, frame);
 }
 
+/*
+ * Adds " in f (clock_nanosleep of 150 ms)". Short sleeps that no span shows are like the seen ones.
+ */
 static void add_sleep(struct clause *c, const struct activity *m)
 {
 	const struct wait_object *waited = m->waited;
+	const struct frame *call = wait_reason__frame(m), *frame = stack__app_frame(m->stack);
+	uint64_t seen_ns = analysis__seen_ns(c->analysis, c->nr);
 
-	clause__add_verb(c, "slept", "sleeping");
-	if (c->part->frame && culprit__stands(c->analysis, c->nr, c->part->frame)) {
+	if (!frame)
+		frame = c->part->frame;
+	if (frame && culprit__stands(c->analysis, c->nr, frame)) {
+		if ((double)ns_in(c, frame) < NEARLY_ALL * (double)seen_ns)
+			add_part_of_it(c, frame);
 		strbuf__adds(c->sb, " in ");
-		clause__add_frame(c, c->part->frame);
+		clause__add_frame(c, frame);
 	}
-	if (!m->syscall)
+	if (!call && !m->syscall)
 		return;
-	strbuf__addf(c->sb, " (%s", m->syscall);
-	if (c->sample->ns < c->ns / 2) {
+	strbuf__adds(c->sb, " (");
+	if (call)
+		words__add_function(c->sb, call);
+	else
+		strbuf__adds(c->sb, m->syscall);
+	if ((double)c->sample->ns < NEARLY_ALL * (double)c->ns) {
 		strbuf__adds(c->sb, ", more than once");
 	} else if (waited && waited->raw.hdr.flags & JANK_WAITED_TIMEOUT &&
 		   waited->raw.timeout_ns != UINT64_MAX) {
@@ -128,7 +184,7 @@ static void add_details(struct clause *c, const struct activity *m)
 	}
 	add_memory(c);
 	if (!waited || !(waited->raw.hdr.flags & JANK_WAITED_TIMEOUT) ||
-	    waited->raw.timeout_ns == UINT64_MAX || words__is(c->part->what, "gil"))
+	    waited->raw.timeout_ns == UINT64_MAX || wait_reason__is_slice(m))
 		return;
 	if (activity__timed_out(m) && c->ns / 3 * 2 > waited->raw.timeout_ns) {
 		strbuf__adds(c->sb, ", more than once until a timeout of ");
@@ -139,12 +195,49 @@ static void add_details(struct clause *c, const struct activity *m)
 	clock__add_duration(c->sb, waited->raw.timeout_ns);
 }
 
+static void add_wait_verb(struct clause *c, bool sleeps)
+{
+	if (sentence__is_spent(c->part->what)) {
+		strbuf__adds(c->sb, c->open ? " has spent " : " spent ");
+		clock__add_duration(c->sb, c->ns);
+	} else if (sleeps) {
+		clause__add_verb(c, "slept", "sleeping");
+	} else {
+		clause__add_verb(c, "waited", "waiting");
+	}
+}
+
+/* The object of the wait, who ended it, and the place: a chain comes last. */
+static void add_wait_details(struct clause *c, const struct activity *m, bool chain)
+{
+	bool gc = words__is(c->part->what, "gc");
+
+	if (chain && !gc)
+		add_place(c, m);
+	sentence__add_object(c->sb, c->block, m, c->part->what);
+	if (chain) {
+		sentence__add_chain(c->sb, c->block, m, c->part->what, c->ns);
+		return;
+	}
+	if (c->sample && c->same & SAME_OBJECT)
+		sentence__add_other(c->sb, c->block, c->sample, c->part->what);
+	if (gc)
+		sentence__add_collector(c->sb, c->block, m);
+	else
+		add_place(c, m);
+	add_details(c, m);
+}
+
 static void add_wait(struct clause *c)
 {
 	static const struct stack nowhere;
 	struct activity m = { .state = part__state(c->part), .stack = &nowhere };
-	bool chain = analysis__has_chain(c->analysis, c->nr);
+	uint64_t own_ns;
+	bool chain, sleeps;
 
+	c->sample = analysis__main_wait(c->analysis, c->nr);
+	own_ns = choose_waits(c);
+	chain = c->same & SAME_OBJECT && analysis__has_chain(c->analysis, c->nr);
 	/* Prefer the wait with the chain: another may be as long, but explains less. */
 	if (chain) {
 		c->sample = &c->block->samples[c->block->chain_sample];
@@ -152,35 +245,21 @@ static void add_wait(struct clause *c)
 	} else if (c->sample) {
 		m = activity__of_sample(c->sample);
 	}
-	if (m.state == JANK_STATE_SLEEP) {
-		add_sleep(c, &m);
-		return;
-	}
+	if (!(c->same & SAME_OBJECT))
+		m.waited = NULL;
 	if (m.state == JANK_STATE_STOPPED && !c->part->what) {
 		clause__add_verb(c, "was stopped for", "stopped");
 		strbuf__adds(c->sb, ", by a debugger or a signal");
 		return;
 	}
-	if (sentence__is_spent(c->part->what)) {
-		strbuf__adds(c->sb, c->open ? " has spent " : " spent ");
-		clock__add_duration(c->sb, c->ns);
-	} else {
-		clause__add_verb(c, "waited", "waiting");
-	}
-	if (chain && !words__is(c->part->what, "gc"))
-		add_place(c, &m);
-	sentence__add_object(c->sb, c->block, &m, c->part->what);
-	if (chain) {
-		sentence__add_chain(c->sb, c->block, 0, &m, c->part->what);
-		return;
-	}
-	if (c->sample)
-		sentence__add_other(c->sb, c->block, c->sample, c->part->what);
-	if (words__is(c->part->what, "gc"))
-		sentence__add_collector(c->sb, c->block, &m);
+	sleeps = m.state == JANK_STATE_SLEEP || wait_reason__is_sleep(&m);
+	add_wait_verb(c, sleeps);
+	if (own_ns)
+		add_of_it(c, own_ns);
+	if (sleeps)
+		add_sleep(c, &m);
 	else
-		add_place(c, &m);
-	add_details(c, &m);
+		add_wait_details(c, &m, chain);
 }
 
 /* --- the sentence */

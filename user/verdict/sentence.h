@@ -124,8 +124,9 @@ struct clause {
 	size_t nr; /* index of the part */
 	const struct cause_part *part;
 	const struct sample *sample; /* with the most weight; NULL: none */
-	uint64_t ns;
-	bool open; /* it still lasts (hang) */
+	uint64_t ns;		     /* of what the clause says next; at first of the part */
+	unsigned same; /* SAME_*: in what the described waits of the part are the same */
+	bool open;     /* it still lasts (hang) */
 };
 
 void clause__add_busy(struct clause *c);     /* on the CPU */
@@ -159,6 +160,12 @@ void sentence__add_collector(struct strbuf *sb, const struct block *block,
 void sentence__add_object(struct strbuf *sb, const struct block *block,
 			  const struct activity *activity, const char *reason);
 
+/* True if the words for such a wait are " for the disk", without an object. */
+bool sentence__is_for_disk(uint32_t state, const char *reason);
+
+/* True if sentence__add_object names the process at the other end, if that is known. */
+bool sentence__names_peer(const struct activity *activity, const char *reason);
+
 /* Adds "/var/lib/x on vda"; false: the file is not known. */
 bool sentence__add_file(struct strbuf *sb, const struct wait_object *waited);
 
@@ -166,11 +173,11 @@ bool sentence__add_file(struct strbuf *sb, const struct wait_object *waited);
 bool sentence__is_spent(const char *reason);
 
 /*
- * Adds the chain: " held by thread 'x' (tid 12), which …". from: the first link to add; activity:
- * that of the thread that waited for it.
+ * Adds the chain: " held by thread 'x' (tid 12), which …". activity: that of the explained wait.
+ * ns: the time that the sentence said of such waits; the chain may explain only one of them.
  */
-void sentence__add_chain(struct strbuf *sb, const struct block *block, size_t from,
-			 const struct activity *activity, const char *reason);
+void sentence__add_chain(struct strbuf *sb, const struct block *block,
+			 const struct activity *activity, const char *reason, uint64_t ns);
 
 /* Adds the owner or the waker, for a wait without a chain. */
 void sentence__add_other(struct strbuf *sb, const struct block *block, const struct sample *sample,

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "model/stack.h"
 #include "verdict/sentence.h"
 
@@ -11,12 +12,12 @@
 
 /* True if the sentence already names the task as the peer of the wait. */
 static bool is_peer(const struct block *block, const struct activity *activity,
-		    const struct other_task *task)
+		    const struct other_task *task, const char *reason)
 {
 	const struct wait_object *waited = activity->waited;
 
 	return waited && task->pid && waited->peer_task.pid == task->pid &&
-	       task->pid != block->pid && (waited->peer || waited->target || waited->path);
+	       task->pid != block->pid && sentence__names_peer(activity, reason);
 }
 
 /* True if the wait was for the end of the thread or process. */
@@ -53,12 +54,21 @@ static const char *joint(const struct link *link, uint32_t state, const char *re
 	return " until woken by ";
 }
 
-/* Adds ", which for 60 % of that time": the state's share of the interval. */
-static void add_which(struct strbuf *sb, const struct link *link)
+/*
+ * Adds ", which for 60 % of that time": the state's share of the interval. of_part: the interval is
+ * only a part of the time that the sentence said.
+ */
+static void add_which(struct strbuf *sb, const struct link *link, bool of_part)
 {
 	double share = link->ns ? (double)link->part_ns[link->state] / (double)link->ns : 1;
 
 	strbuf__adds(sb, ", which");
+	if (of_part) {
+		strbuf__adds(sb, " for ");
+		clock__add_duration(sb, link->part_ns[link->state]);
+		strbuf__adds(sb, " of it");
+		return;
+	}
 	if (share >= NEARLY_ALL || share <= 0)
 		return;
 	strbuf__adds(sb, " for ");
@@ -118,7 +128,7 @@ static void add_deed(struct strbuf *sb, const struct block *block, const struct 
 		add_running(sb, block, link, reason);
 	} else if (link->state == JANK_STATE_RUNNABLE) {
 		add_wanting(sb, block, link);
-	} else if (link->state == JANK_STATE_SLEEP) {
+	} else if (link->state == JANK_STATE_SLEEP || wait_reason__is_sleep(activity)) {
 		strbuf__adds(sb, " slept");
 		sentence__add_place(sb, block, activity);
 	} else if (link->state == JANK_STATE_STOPPED && !reason) {
@@ -156,26 +166,48 @@ static void add_end(struct strbuf *sb, const struct block *block, const struct l
 	words__add_place(sb, block, frame);
 }
 
-void sentence__add_chain(struct strbuf *sb, const struct block *block, size_t from,
-			 const struct activity *waiting, const char *reason)
+/*
+ * Adds " held by thread 'x' (tid 12)"; ", 40 ms of it held by …" if that is true only of the part
+ * of the waits that the chain explains. Returns whether the words for that part are still to come.
+ */
+static bool add_task(struct strbuf *sb, const struct block *block, const struct link *link,
+		     const char *joined, bool of_part)
 {
-	size_t end = block->chain_cnt - from > LINKS_SHOWN ? from + LINKS_SHOWN : block->chain_cnt;
-	struct activity activity = *waiting;
+	if (!joined)
+		return of_part;
+	if (of_part && *joined == ' ') {
+		strbuf__adds(sb, ", ");
+		clock__add_duration(sb, link->ns);
+		strbuf__adds(sb, " of it");
+		of_part = false;
+	}
+	strbuf__adds(sb, joined);
+	words__add_task(sb, block, &link->task, link->process);
+	return of_part;
+}
 
-	for (size_t i = from; i < end; i++) {
+void sentence__add_chain(struct strbuf *sb, const struct block *block,
+			 const struct activity *waiting, const char *reason, uint64_t ns)
+{
+	size_t end = block->chain_cnt < LINKS_SHOWN ? block->chain_cnt : LINKS_SHOWN;
+	struct activity activity = *waiting;
+	bool of_part = (double)block->chain[0].ns < NEARLY_ALL * (double)ns;
+
+	for (size_t i = 0; i < end; i++) {
 		const struct link *link = &block->chain[i];
 		bool goes_on = i + 1 < end;
+		const char *joined = is_peer(block, &activity, &link->task, reason)
+					     ? NULL
+					     : joint(link, activity.state, reason);
 
-		if (!is_peer(block, &activity, &link->task)) {
-			strbuf__adds(sb, joint(link, activity.state, reason));
-			words__add_task(sb, block, &link->task, link->process);
-		}
+		of_part = add_task(sb, block, link, joined, of_part);
 		add_end(sb, block, link);
 		if (link->state >= JANK_STATE_CNT)
 			return;
 		activity = activity__of_link(block, i);
 		reason = wait_reason__of(&activity);
-		add_which(sb, link);
+		add_which(sb, link, of_part);
+		of_part = false;
 		add_deed(sb, block, link, &activity, reason, goes_on);
 	}
 	if (end < block->chain_cnt)
@@ -193,7 +225,7 @@ void sentence__add_other(struct strbuf *sb, const struct block *block, const str
 		return;
 	}
 	if (!activity.waker_tid || !wait_reason__needs_thread(sample->state, reason) ||
-	    is_peer(block, &activity, &sample->waker) || activity__timed_out(&activity))
+	    is_peer(block, &activity, &sample->waker, reason) || activity__timed_out(&activity))
 		return;
 	strbuf__adds(sb, is_for_its_end(sample->state, reason) ? ": " : " until woken by ");
 	words__add_task(sb, block, &sample->waker, NULL);

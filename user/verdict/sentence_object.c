@@ -110,15 +110,25 @@ static void add_served(struct strbuf *sb, const struct block *block, const struc
 	add_peer_task(sb, block, m->waited);
 }
 
+bool sentence__is_for_disk(uint32_t state, const char *reason)
+{
+	static const char *const others[] = { "network_fs", "io_limit",	   "kernel_lock",
+					      "swap_in",    "dirty_limit", "fuse" };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (words__is(reason, others[i]))
+			return false;
+	return state == JANK_STATE_DISK && !sentence__is_spent(reason);
+}
+
 static void add_disk(struct strbuf *sb, const char *reason)
 {
-	if (words__is(reason, "network_fs") || words__is(reason, "io_limit") ||
-	    words__is(reason, "kernel_lock") || words__is(reason, "swap_in"))
-		strbuf__addf(sb, " %s", words__of_reason(reason));
+	if (sentence__is_for_disk(JANK_STATE_DISK, reason))
+		strbuf__adds(sb, " for the disk");
+	else if (words__is(reason, "dirty_limit"))
+		strbuf__adds(sb, " for the disk, since too much is to be written,");
 	else
-		strbuf__addf(sb, " for the disk%s",
-			     words__is(reason, "dirty_limit") ? ", since too much is to be written,"
-							      : "");
+		strbuf__addf(sb, " %s", words__of_reason(reason));
 }
 
 static void add_page(struct strbuf *sb, const struct activity *m, const char *reason)
@@ -176,6 +186,20 @@ static void add_futex(struct strbuf *sb, const struct activity *m, const char *r
 		strbuf__addf(sb, " %s that it did not get", words__of_reason(lock));
 	else
 		strbuf__adds(sb, " for a condition that did not come");
+}
+
+bool sentence__names_peer(const struct activity *m, const char *reason)
+{
+	switch (m->state) {
+	case JANK_STATE_SOCKET:
+	case JANK_STATE_PIPE:
+		return has_end(m->waited);
+	case JANK_STATE_POLL:
+		return has_end(m->waited) && !words__is(reason, "child");
+	}
+	return words__is(reason, "fuse") ? m->waited && m->waited->path
+					 : m->state == JANK_STATE_OTHER && has_end(m->waited) &&
+						   (!reason || words__is(reason, "eventfd"));
 }
 
 void sentence__add_object(struct strbuf *sb, const struct block *block, const struct activity *m,

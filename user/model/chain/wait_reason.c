@@ -180,6 +180,16 @@ bool wait_object__timed_out(const struct jank_rec_waited *raw, uint64_t blocked_
 	return blocked_ns && blocked_ns + TIMEOUT_SLACK_NS >= raw->timeout_ns;
 }
 
+/* select and poll of no descriptor: the portable sleep. */
+static bool is_poll_of_none(const struct activity *m)
+{
+	if (m->state != JANK_STATE_POLL || !knows(m->waited, JANK_WAITED_ARGS))
+		return false;
+	if (IS_CALL(m->syscall, "poll", "ppoll"))
+		return !m->waited->raw.args[1];
+	return IS_CALL(m->syscall, "select", "pselect6") && !(int32_t)m->waited->raw.args[0];
+}
+
 /* pthread_join waits until the kernel clears a tid. */
 static const char *by_futex_args(const struct activity *m)
 {
@@ -235,13 +245,31 @@ const char *wait_reason__of_futex(const struct activity *m)
 	return reason;
 }
 
+bool wait_reason__is_slice(const struct activity *m)
+{
+	return any_in(&reasons_slices, m->stack);
+}
+
 static const char *of_futex(const struct activity *m)
 {
-	const char *reason = wait_reason__of_futex(m);
+	const char *reason = any_in(&reasons_slices, m->stack);
 
-	if (reason && !strcmp(reason, "gil")) /* waited for in slices, each with a timeout */
+	if (reason)
 		return reason;
-	return activity__timed_out(m) ? "timeout" : reason;
+	return activity__timed_out(m) || wait_reason__is_sleep(m) ? "timeout"
+								  : wait_reason__of_futex(m);
+}
+
+bool wait_reason__is_sleep(const struct activity *m)
+{
+	return knows(m->waited, JANK_WAITED_TIMEOUT) && m->waited->raw.timeout_ns != UINT64_MAX &&
+	       (any_in(&reasons_sleep, m->stack) || is_poll_of_none(m));
+}
+
+/* The file is on a file system that this program serves. */
+static bool is_served(const struct activity *m)
+{
+	return m->waited && m->waited->path && m->waited->peer_task.pid;
 }
 
 static bool is_remote(const char *reason)
@@ -255,6 +283,8 @@ static const char *of_disk(const struct activity *m)
 
 	if (is_remote(kernel))
 		return kernel;
+	if (is_served(m))
+		return "fuse";
 	if (IS_CALL(m->syscall, "fsync", "fdatasync", "sync", "syncfs", "sync_file_range", "msync"))
 		return "fsync";
 	if (kernel)
@@ -278,8 +308,10 @@ static const char *of_page_fault(const struct activity *m)
 {
 	const char *kernel = any_in(&reasons_kernel_wait, m->stack);
 
-	if (kernel)
+	if (kernel && (is_remote(kernel) || strcmp(kernel, "file") || !is_served(m)))
 		return kernel;
+	if (is_served(m))
+		return "fuse";
 	if (knows(m->waited, JANK_WAITED_FILE) && m->waited->path)
 		return "file";
 	return NULL;
@@ -320,7 +352,7 @@ static const char *of_poll(const struct activity *m)
 		return "dns";
 	if (knows(m->waited, JANK_WAITED_SOCKET) && m->waited->raw.state == TCP_SYN_SENT)
 		return "connect";
-	if (activity__timed_out(m))
+	if (activity__timed_out(m) || wait_reason__is_sleep(m))
 		return "timeout";
 	if (!child && m->wake_stack)
 		child = any_in(&reasons_kernel_exit, m->wake_stack);
@@ -352,13 +384,16 @@ static const char *of_socket(const struct activity *m)
 
 static const char *of_other(const struct activity *m)
 {
+	const char *kernel;
+
 	if (is_eventfd(m))
 		return "eventfd";
 	if (IS_CALL(m->syscall, "wait4", "waitid", "waitpid", "vfork"))
 		return "child";
 	if (IS_CALL(m->syscall, "flock"))
 		return "file_lock";
-	return any_in(&reasons_kernel_wait, m->stack);
+	kernel = any_in(&reasons_kernel_wait, m->stack);
+	return !kernel && is_served(m) ? "fuse" : kernel;
 }
 
 static const char *of_running(const struct activity *m)
@@ -413,17 +448,21 @@ const char *wait_reason__of_thread(const char *comm)
 
 const struct frame *wait_reason__frame(const struct activity *m)
 {
-	static const struct wait_reason_table *const tables[] = { &reasons_gc, &reasons_lock,
-								  &reasons_runtime,
-								  &reasons_resolver };
+	/* A runtime's function says more than the library's that it calls. */
+	static const struct {
+		const struct wait_reason_table *table;
+		bool of_futex;
+	} tables[] = { { &reasons_gc, false },
+		       { &reasons_sleep, false },
+		       { &reasons_runtime, true },
+		       { &reasons_lock, true },
+		       { &reasons_resolver, false } };
 	const struct frame *ret = NULL;
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
-		bool of_wait = i == 1 || i == 2;
-
-		if (of_wait && m->state != JANK_STATE_FUTEX)
+		if (tables[i].of_futex && m->state != JANK_STATE_FUTEX)
 			continue;
-		if (innermost_in(tables[i], m->stack, &ret))
+		if (innermost_in(tables[i].table, m->stack, &ret))
 			return ret;
 	}
 	return NULL;

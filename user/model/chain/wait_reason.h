@@ -42,6 +42,15 @@ bool activity__timed_out(const struct activity *activity);
 bool wait_object__timed_out(const struct jank_rec_waited *raw,
 			    uint64_t blocked_ns); /* raw may be NULL */
 
+/*
+ * True if the program wanted time to pass and nothing else: a runtime's sleep by a condition
+ * variable, or a poll of no descriptor. False for a sleep's own system call (JANK_STATE_SLEEP).
+ */
+bool wait_reason__is_sleep(const struct activity *activity);
+
+/* True for a slice of a wait for a runtime's lock, whose timeout says nothing of the wait. */
+bool wait_reason__is_slice(const struct activity *activity);
+
 /* Reason of a futex wait, even if it timed out; NULL: not known. */
 const char *wait_reason__of_futex(const struct activity *activity);
 
@@ -79,7 +88,7 @@ struct wait_reason_table {
 
 /* Generated from loops/wait_reasons.tbl, where each is explained. */
 extern const struct wait_reason_table reasons_kernel_memory, reasons_kernel_wait,
-	reasons_kernel_interrupts, reasons_kernel_exit, reasons_gc, reasons_runtime, reasons_lock,
-	reasons_wake, reasons_resolver, reasons_child, reasons_thread;
+	reasons_kernel_interrupts, reasons_kernel_exit, reasons_gc, reasons_runtime, reasons_slices,
+	reasons_sleep, reasons_lock, reasons_wake, reasons_resolver, reasons_child, reasons_thread;
 
 #endif

@@ -282,19 +282,7 @@ bool waker_owner__find(const struct thread_history *history, const struct wait *
  * the same object began at once.
  */
 
-#define GAP_NS	   1000000 /* limit between two slices: the thread checks if it may continue */
-#define CONDVAR_SZ 48	   /* glibc's size: its waits alternate between two words */
-
-static bool is_same_futex(const struct wait_object *a, const struct wait_object *b)
-{
-	uint64_t x, y;
-
-	if (!a || !b || !(a->raw.hdr.flags & b->raw.hdr.flags & JANK_WAITED_ARGS))
-		return false;
-	x = a->raw.args[0];
-	y = b->raw.args[0];
-	return x < y ? y - x < CONDVAR_SZ : x - y < CONDVAR_SZ;
-}
+#define GAP_NS 1000000 /* limit between two slices: the thread checks if it may continue */
 
 static bool was_refused(const struct sample *sample)
 {
@@ -310,8 +298,8 @@ bool retry_waits__goes_on(const struct sample *samples, size_t cnt, size_t i)
 	uint64_t end = this->t_ns + this->ns;
 
 	return i + 1 < cnt && next->state == JANK_STATE_FUTEX && was_refused(this) &&
-	       next->t_ns >= end && next->t_ns - end < GAP_NS &&
-	       is_same_futex(this->waited, next->waited);
+	       next->t_ns >= end && next->t_ns - end < GAP_NS && this->waited && next->waited &&
+	       wait_object__is_same_futex(&this->waited->raw, &next->waited->raw);
 }
 
 struct wait retry_waits__wait(const struct sample *samples, size_t i, uint32_t tgid, uint32_t tid)
