@@ -14,7 +14,11 @@
 #include "bpf/poll.bpf.h"
 #include "bpf/wait_args.bpf.h"
 
-/* Parks at one place that make a loop of a thread that waits nowhere else. */
+/*
+ * Parks in a row at one place that make a loop of a thread that waits nowhere else, where any futex
+ * wait is a park. Callers that user space recognized need no repetition: a handler's waits lie
+ * between two of these parks.
+ */
 #define PARK_TURNS 3
 
 static __always_inline bool park__is_lock(struct pt_regs *regs)
@@ -188,8 +192,7 @@ static __always_inline bool park__tries(struct jank_thread *t, struct task_struc
 }
 
 /*
- * The park is the loop's wait from here on, if the thread came there often enough. For a main
- * thread user space has counted.
+ * The park is the loop's wait from here on, if the thread came there often enough (PARK_TURNS).
  */
 static __noinline int park__adopt(struct jank_thread *t, struct task_struct *task, u64 now)
 {
@@ -199,7 +202,7 @@ static __noinline int park__adopt(struct jank_thread *t, struct task_struct *tas
 		thread__end_trial(t);
 	t->loop = JANK_LOOP_PARK;
 	t->phase = JANK_PHASE_CANDIDATE;
-	if (t->park_cnt < PARK_TURNS && !(t->parks & JANK_PARKS_MAIN))
+	if (t->park_cnt < PARK_TURNS && t->parks & JANK_PARKS_ANY_FUTEX)
 		return 0;
 	t->phase = JANK_PHASE_PARKED;
 	t->sp = t->park.sp;

@@ -229,6 +229,32 @@ static void test_worker(void)
 	   "a candidate may be a loop that polls as well");
 }
 
+/* A worker that waits in its handler after each park. */
+static void test_named_worker(void)
+{
+	struct jank_conf conf = park_conf(JANK_CLASS_FUTEX);
+	struct jank_parks parks = { .kinds = JANK_PARKS_BY_PLACE };
+	struct logic_step s;
+	struct event event;
+
+	logic__begin_with(&conf);
+	say(&parks);
+	STEP(WORKER, .arg = JANK_PARKS_BY_PLACE);
+	s = PARK(1);
+	ok(s.phase == PHASE_CANDIDATE && asked(&event), "a candidate asks about its first sleep");
+	parks.chains[0] = chain_of(&event, JANK_PARK_NO);
+	say(&parks);
+	s = PARK(2);
+	ok(s.phase == PHASE_CANDIDATE, "a handler's sleep makes no loop");
+	parks.chains[0].verdict = JANK_PARK_YES;
+	say(&parks);
+	s = PARK(3);
+	ok(s.phase == PHASE_PARKED && s.loop == JANK_LOOP_PARK,
+	   "one park that user space knows by its callers does, after any other sleep");
+	ok(logic__received(JANK_REC_WAIT, &event) == 1 && event.wait.turn_cnt,
+	   "and is sent, with its turns");
+}
+
 /* A main thread of which user space knows only that it is one. */
 static void test_main(void)
 {
@@ -350,6 +376,7 @@ int main(void)
 	test_words();
 	test_late_answer();
 	test_worker();
+	test_named_worker();
 	test_main();
 	test_calls();
 	test_polls();
