@@ -149,6 +149,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 		return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
 	if (strcmp(url, "/metrics"))
 		return refuse(connection, MHD_HTTP_NOT_FOUND, "the metrics are at /metrics");
+	visitors__welcome(connection, http->access->password);
 	format = metrics__negotiate(
 		mhd.lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT));
 	metrics__write(http->metrics, format, &body);
@@ -181,13 +182,13 @@ static struct MHD_Daemon *start_daemon(struct metrics_http *http, int listen_fd)
 	const struct MHD_OptionItem *more = http->access->cert ? tls : &tls[3];
 	unsigned flags = MHD_USE_EPOLL | (http->access->cert ? MHD_USE_TLS : 0);
 
-	return mhd.start_daemon(flags, 0, NULL, NULL, on_request, http, MHD_OPTION_LISTEN_SOCKET,
-				listen_fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
-				MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-				MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONNECTION_S,
-				MHD_OPTION_NOTIFY_CONNECTION, visitors__on_connection,
-				&http->visitors, MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,
-				MHD_OPTION_ARRAY, more, MHD_OPTION_END);
+	return mhd.start_daemon(
+		flags, 0, NULL, NULL, on_request, http, MHD_OPTION_LISTEN_SOCKET, listen_fd,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX + VISITORS_ENDING,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONNECTION_S, MHD_OPTION_NOTIFY_CONNECTION,
+		visitors__on_connection, &http->visitors, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
+		http, MHD_OPTION_ARRAY, more, MHD_OPTION_END);
 }
 
 int metrics_http__new(int listen_fd, const struct metrics *metrics,
@@ -205,6 +206,7 @@ int metrics_http__new(int listen_fd, const struct metrics *metrics,
 	http->metrics = metrics;
 	http->access = access;
 	http->visitors.first_ns = CONNECTION_S * NS_PER_SEC;
+	http->visitors.max = CONNECTIONS_MAX;
 	http->daemon = start_daemon(http, listen_fd);
 	info = http->daemon ? mhd.get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
 	if (!info) {
@@ -247,7 +249,7 @@ int metrics_http__wait(struct metrics_http *http, int fd)
 		/* Also for fd alone: records may come more often than a connection times out. */
 		visitors__end_slow(&http->visitors);
 		if (cnt >= 0)
-			mhd.run(http->daemon);
+			visitors__run(&http->visitors, http->daemon);
 		if (cnt > 0 && fds[0].revents)
 			return 0;
 	}

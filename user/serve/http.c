@@ -94,7 +94,12 @@ static enum MHD_Result get(struct server *server, struct MHD_Connection *connect
 }
 
 /* Those that ask for nothing are ended, so that they do not use up the others'. */
-static struct visitors visitors = { .first_ns = FIRST_REQUEST_NS };
+static struct visitors visitors = { .first_ns = FIRST_REQUEST_NS, .max = CONNECTIONS_MAX };
+
+void server__run(struct server *server)
+{
+	visitors__run(&visitors, server->daemon);
+}
 
 void server__check_connections(struct server *server)
 {
@@ -123,6 +128,7 @@ static enum MHD_Result answer(struct server *server, struct request *request, co
 	if (token || !is_allowed(server, connection))
 		return refuse(connection);
 	visitors__give_time(connection, 0);
+	visitors__welcome(connection, true);
 	return changes ? answer__change(server, request, path) : get(server, connection, path);
 }
 
@@ -180,8 +186,8 @@ int server__start(struct server *server, int fd, struct err *err)
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
 		on_request, server, MHD_OPTION_EXTERNAL_LOGGER, be_quiet, NULL,
 		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS_MAX,
+		(unsigned)CONNECTIONS_MAX + VISITORS_ENDING, MHD_OPTION_CONNECTION_TIMEOUT,
+		IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS_MAX,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
 		MHD_OPTION_NOTIFY_CONNECTION, visitors__on_connection, &visitors,
 		MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_END);

@@ -370,7 +370,7 @@ int serve__run(struct server *server, int signal_fd, struct err *err)
 			drain(loop.watch_fd);
 			look(&loop);
 		}
-		mhd.run(server->daemon);
+		server__run(server);
 		tick(&loop);
 		work(server);
 	}

@@ -62,6 +62,8 @@ void server__prune(struct server *server);
 /* Starts to serve on the descriptor, which the server takes. 0, or -errno with a message. */
 int server__start(struct server *server, int fd, struct err *err);
 void server__stop(struct server *server);
+/* Looks at the connections, and answers requests. */
+void server__run(struct server *server);
 /* Ends connections that have not asked for anything in time. */
 void server__check_connections(struct server *server);
 
