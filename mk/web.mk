@@ -27,7 +27,7 @@ lint-web: $(ESLINT)
 	$(Q)$(ESLINT) -c $(OUT)/web/eslint.config.mjs web
 
 check-web: lint-web program #:tests the pages of report and serve: eslint (by npm), and a headless Chromium (make deps-web)
-	$(Q)$(call RUN_TESTS,tests/web/page.t tests/web/serve.t)
+	$(Q)$(call RUN_TESTS,tests/web/page.t tests/web/serve.t tests/web/serve_token.t)
 
 screenshots: program tools #:sources docs/images, of a traced simjank and redis (as root)
 	$(Q)$(PYTHON) tests/web/screenshots.py docs/images

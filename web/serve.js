@@ -5,7 +5,7 @@ import { forget, forgetAll, read, report } from "./data.js";
 import { byId } from "./dom.js";
 import { listText } from "./list.js";
 import { pageTitle, startPage } from "./page.js";
-import { getLines, listenToServer, post } from "./serve_api.js";
+import { getLines, listenToServer, post, save } from "./serve_api.js";
 import { say, showBar, startBar } from "./serve_bar.js";
 import { markNewest, setOlder, startNewest } from "./serve_newest.js";
 import { startActions } from "./serve_actions.js";
@@ -15,7 +15,7 @@ const FAR = 2000; // records behind: the newest are read anew
 const REFRESH_MS = 500; // between two changes of the list by new blocks
 
 // first, next: numbers of the first record here, and of the first that the server had not yet.
-const known = { info: null, lost: false, version: 0, first: 0, next: 0, busy: false, again: false, waiting: false, refreshed: 0 };
+const known = { info: null, lost: "", version: 0, first: 0, next: 0, busy: false, again: false, waiting: false, refreshed: 0 };
 
 function showInfo() {
   const { info } = known;
@@ -127,6 +127,7 @@ async function change(path, after) {
 const server = {
   info: () => known.info,
   hasZip: () => Boolean(known.info && known.info.zip),
+  save: (block, as) => attempt(() => save(block, as)),
   mute: (sig, on) => attempt(async () => {
     await post(`/mute?sig=${encodeURIComponent(sig)}&on=${on ? 1 : 0}`);
     if (on) state.muted.add(sig);

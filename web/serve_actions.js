@@ -6,7 +6,6 @@ import { byId, button, el } from "./dom.js";
 import { faultActions } from "./fault.js";
 import { count, duration, plural } from "./format.js";
 import { addKey } from "./keys.js";
-import { shareAddress } from "./serve_api.js";
 import { currentBlock, currentFault, state } from "./state.js";
 
 // Asks before something that cannot be undone.
@@ -23,18 +22,11 @@ export function confirmFirst(title, text, label, action) {
   no.focus();
 }
 
-function shareLink(block, as, label, title) {
-  const ret = el("a.plain", label);
-  ret.href = shareAddress(block, as);
-  ret.title = title;
-  return ret;
-}
-
-function shareLinks(block, hasZip) {
+function shareButtons(block, server) {
   return [
-    shareLink(block, "json", "JSON", "The record as a file"),
-    shareLink(block, "log", "Log", "BlockCanary's log as a file"),
-    hasZip ? shareLink(block, "zip", "Zip", "Record and log in one file") : null,
+    button("JSON", () => server.save(block, "json"), "The record as a file"),
+    button("Log", () => server.save(block, "log"), "BlockCanary's log as a file"),
+    server.hasZip() ? button("Zip", () => server.save(block, "zip"), "Record and log in one file") : null,
   ];
 }
 
@@ -54,10 +46,10 @@ export function askDeleteAll(blocks, server) {
     "muted or not loaded here. What a trace finds from now on stays.", `Delete ${count(blocks)}`, () => server.removeAll());
 }
 
-// server: { mute(sig, on), remove(block), removeAll(), hasZip() }
+// server: { mute(sig, on), save(block, as), remove(block), removeAll(), hasZip() }
 export function startActions(server) {
   blockActions.push(
-    (block) => el("span.actions", el("span.dim", "Share"), shareLinks(block, server.hasZip())),
+    (block) => el("span.actions", el("span.dim", "Share"), shareButtons(block, server)),
     (block) => muteButton(block.sig, server),
     (block) => button("Delete", () => askDelete(block, server), "Delete the record and its log (d)"));
   faultActions.push((fault) => muteButton(fault.sig, server));

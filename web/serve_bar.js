@@ -43,7 +43,7 @@ function showMuted(info, server) {
 
 // What the server does: a word, and the class of its dot.
 function activity(info, lost) {
-  if (lost) return ["no connection: is the server still running?", "bad"];
+  if (lost) return [lost, "bad"];
   if (!info) return ["connecting…", ""];
   if (info.gone) return ["the directory is gone: waiting for it", "bad"];
   if (info.deleting) return ["deleting…", "busy"];
@@ -70,7 +70,7 @@ function setText(node, text) {
   node.hidden = !text;
 }
 
-// Shows the state of the server. info: as /events has it, or null.
+// Shows the state of the server. info: as /events has it, or null; lost: why there is no connection, or "".
 export function showBar(info, lost) {
   const [word, kind] = activity(info, lost);
   const unread = info ? info.unread : 0;

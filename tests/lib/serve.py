@@ -35,17 +35,15 @@ class Serve:
         if not self.url:
             raise RuntimeError(self.process.stderr.read())
         parts = urllib.parse.urlsplit(self.url)
-        self.host, self.port, self.token = parts.hostname, parts.port or 80, parts.query.partition("=")[2]
-        self.cookie = f"jankbpf-{parts.port or 0}={self.token}"
+        self.host, self.port, self.token = parts.hostname, parts.port or 80, parts.fragment.partition("=")[2]
+        self.header = {"X-Jankbpf-Token": self.token}
 
-    def ask(self, path, method="GET", own=True, cookie=True, body=None, **headers):
-        """(status, headers, body) of a request; own: with the header of our page. Names of headers have _ for -."""
+    def ask(self, path, method="GET", own=True, body=None, **headers):
+        """(status, headers, body) of a request; own: with the token. Names of headers have _ for -."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=WAIT_S)
         fields = {name.replace("_", "-"): value for name, value in headers.items()}
-        if cookie:
-            fields.setdefault("Cookie", self.cookie)
-        if own and method == "POST":
-            fields["X-Jankbpf"] = "1"
+        if own:
+            fields.update(self.header)
         try:
             connection.request(method, path, body=body, headers=fields)
             answer = connection.getresponse()
@@ -98,7 +96,7 @@ class Events:
     def __init__(self, serve):
         self.states, self.ended = [], False
         self.connection = http.client.HTTPConnection(serve.host, serve.port, timeout=WAIT_S)
-        self.connection.request("GET", "/events", headers={"Cookie": serve.cookie})
+        self.connection.request("GET", "/events", headers=serve.header)
         self.answer = self.connection.getresponse()
         self.thread = threading.Thread(target=self.read, daemon=True)
         self.thread.start()
@@ -106,8 +104,8 @@ class Events:
     def read(self):
         try:
             while line := self.answer.readline():
-                if line.startswith(b"data: "):
-                    self.states.append(json.loads(line[6:]))
+                if line.strip():
+                    self.states.append(json.loads(line))
         except (OSError, ValueError, AttributeError, http.client.HTTPException):  # closed on the other thread
             pass
         self.ended = True

@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from live import JANKBPF, ROOT, Tap, end, need, start  # noqa: E402
 
 PRINTS = {"trace": "━━ ", "replay": '"type":"block"', "loops": "readQueryFromClient", "doctor": "Tracing is possible",
-          "help": "Usage: jankbpf replay", "serve": "http://127.0.0.1:7390/?token="}
+          "help": "Usage: jankbpf replay", "serve": "http://127.0.0.1:7390/#token="}
 # A server runs until it is told to end.
 STOP = "{} > url & until grep -q token url; do sleep 0.1; done; cat url; kill $!; wait $!"
 

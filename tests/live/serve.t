@@ -10,12 +10,13 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from live import JANKBPF, ROOT, Tap, end, need, skip_all, start  # noqa: E402
-from serve import Events, Serve, find_logs, find_records, until  # noqa: E402
+from serve import WAIT_S, Events, Serve, find_logs, find_records, until  # noqa: E402
 
 NOBODY = 65534
 RSS_MAX_KB = 150 << 10
@@ -208,19 +209,26 @@ class Check:
     def hostile(self):
         serve = Serve([JANKBPF], self.dir)
         seq = serve.blocks()[-1][0]
-        status, headers, _ = serve.ask(serve.url.partition(str(serve.port))[2], cookie=False)
-        self.tap.check(status == 303 and headers["Location"] == "/" and "HttpOnly" in headers["Set-Cookie"]
-                       and "SameSite=Strict" in headers["Set-Cookie"], "the address with the token sets the cookie", headers)
-        status, headers, body = serve.ask("/")
+        self.tap.check(serve.url == f"http://127.0.0.1:{serve.port}/#token={serve.token}" and len(serve.token) == 32,
+                       "the token is in the part of the address that no browser sends", serve.url)
+        status, headers, body = serve.ask("/", own=False)
         self.tap.check(status == 200 and "default-src 'none'" in headers["Content-Security-Policy"] and b"jankbpf" in body
                        and "frame-ancestors 'none'" in headers["Content-Security-Policy"]
                        and headers["X-Content-Type-Options"] == "nosniff" and headers["Referrer-Policy"] == "no-referrer"
                        and headers["Cache-Control"] == "no-store", "the page has a strict policy", headers)
-        for path in ("/", "/data", "/events", f"/share?seq={seq}&as=json", "/?token=" + "0" * 32, "/?token="):
-            status, _, body = serve.ask(path, cookie=False)
-            self.tap.check(status == 403 and b"token" in body, f"{path}: 403 without the token", status)
+        self.tap.check("Set-Cookie" not in headers and serve.token.encode() not in body and self.dir.encode() not in body,
+                       "it has no secret, and no data", headers)
+        cookies = "; ".join(f"{name}={serve.token}" for name in ("token", f"jankbpf-{serve.port}", "X-Jankbpf-Token"))
+        for path in ("/data", "/events", f"/share?seq={seq}&as=json", "/nothing", f"/data?token={serve.token}"):
+            answers = [serve.ask(path, own=False, **how) for how in (
+                {}, {"Cookie": cookies}, {"X_Jankbpf_Token": "0" * 32}, {"X_Jankbpf_Token": serve.token + "0"}, {"X_Jankbpf_Token": ""},
+                {"Authorization": "Bearer " + serve.token})]
+            self.tap.check(all(status == 403 and b"token" in said for status, _, said in answers), f"{path}: 403 without the token in its header",
+                           answers)
+            refused = [serve.ask(path, **how)[0] for how in ({"Sec_Fetch_Site": "same-site"}, {"Origin": f"http://127.0.0.1:{serve.port + 1}"})]
+            self.tap.check(refused == [403] * 2, f"{path}: 403 for other sites", refused)
         for path in (f"/delete?seq={seq}", "/read?upto=99", f"/mute?sig={SIG}&on=1"):
-            self.tap.check(serve.ask(path, "POST", cookie=False)[0] == 403, f"POST {path}: likewise")
+            self.tap.check(serve.ask(path, "POST", own=False, Cookie=cookies)[0] == 403, f"POST {path}: likewise")
             refused = [serve.ask(path, "POST", **how)[0] for how in (
                 {"own": False}, {"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec_Fetch_Site": "cross-site"},
                 {"Sec_Fetch_Site": "same-site"}, {"Origin": f"http://127.0.0.1:{serve.port + 1}"})]
@@ -237,6 +245,7 @@ class Check:
         self.tap.check(methods == [405] * 6, "other methods are refused", methods)
         self.tap.check(len(serve.blocks()) == 1, "and nothing has changed")
         self.raw(serve)
+        self.idle(serve)
         self.crowd(serve)
         status, _ = serve.stop()
         self.tap.check(status == 0, "the server has survived all this", status)
@@ -253,11 +262,11 @@ class Check:
         return int(answer.split()[1]) if answer.startswith(b"HTTP/1.") else 0
 
     def raw(self, serve):
-        head = f"Host: 127.0.0.1\r\nCookie: {serve.cookie}\r\n".encode()
+        head = f"Host: 127.0.0.1\r\nX-Jankbpf-Token: {serve.token}\r\n".encode()
         cases = {
-            "a body": b"POST /read?upto=1 HTTP/1.1\r\n" + head + b"X-Jankbpf: 1\r\nContent-Length: 5\r\n\r\nhello",
-            "a body without an end": b"POST /read?upto=1 HTTP/1.1\r\n" + head + b"X-Jankbpf: 1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
-            "a body of exabytes": b"POST /read?upto=1 HTTP/1.1\r\n" + head + b"X-Jankbpf: 1\r\nContent-Length: 9223372036854775807\r\n\r\n",
+            "a body": b"POST /read?upto=1 HTTP/1.1\r\n" + head + b"Content-Length: 5\r\n\r\nhello",
+            "a body without an end": b"POST /read?upto=1 HTTP/1.1\r\n" + head + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+            "a body of exabytes": b"POST /read?upto=1 HTTP/1.1\r\n" + head + b"Content-Length: 9223372036854775807\r\n\r\n",
             "a long address": b"GET /" + b"a" * (1 << 20) + b" HTTP/1.1\r\n" + head + b"\r\n",
             "long headers": b"GET / HTTP/1.1\r\n" + head + b"X-A: " + b"a" * (1 << 20) + b"\r\n\r\n",
             "many headers": b"GET / HTTP/1.1\r\n" + head + b"".join(b"X-%d: a\r\n" % i for i in range(100000)) + b"\r\n",
@@ -272,6 +281,19 @@ class Check:
             self.tap.check(status == 0 or 400 <= status < 600, f"{what}: an error", status)
         self.tap.check(serve.ask("/")[0] == 200 and not any(read for _, _, read in serve.blocks()), "then it answers as before")
 
+    def idle(self, serve):
+        """More connections than it takes, without a request, as any local user may make them: the oldest of them make room."""
+        events = Events(serve)
+        sockets = [socket.create_connection((serve.host, serve.port), timeout=WAIT_S) for _ in range(200)]
+        begin = time.monotonic()
+        answers = [serve.ask("/data")[0] for _ in range(5)]
+        took = time.monotonic() - begin
+        self.tap.check(answers == [200] * 5 and took < 10, "200 idle connections: it answers before one of them has used up its 20 s", answers, took)
+        self.tap.check(events.wait(lambda one: True) and not events.ended, "and ends no stream of one who has the token")
+        events.close()
+        for sock in sockets:
+            sock.close()
+
     def crowd(self, serve):
         """Many connections, some of which never send a whole request, and readers who do not read."""
         idle = []
@@ -280,7 +302,7 @@ class Check:
             sock.settimeout(0.05)
             try:
                 sock.connect((serve.host, serve.port))
-                sock.send(b"GET / HTTP/1.1\r\nX: " if i % 2 else f"GET /data HTTP/1.1\r\nHost: localhost\r\nCookie: {serve.cookie}\r\n\r\n".encode())
+                sock.send(b"GET / HTTP/1.1\r\nX: " if i % 2 else f"GET /data HTTP/1.1\r\nHost: localhost\r\nX-Jankbpf-Token: {serve.token}\r\n\r\n".encode())
             except OSError:
                 pass
             idle.append(sock)
@@ -377,9 +399,10 @@ class Check:
                 self.tap.skip("IPv6", str(error))
         path = f"{self.folder}/sock"
         serve = Serve([JANKBPF], self.dir, listen=f"unix:{path}")
-        done = subprocess.run(["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--unix-socket", path, serve.url], capture_output=True,
-                              text=True, check=False) if shutil.which("curl") else None
-        self.tap.check(os.stat(path).st_mode & 0o777 == 0o600 and (not done or done.stdout == "303"), "a Unix socket", done)
+        done = subprocess.run(["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--unix-socket", path, "-H", f"X-Jankbpf-Token: {serve.token}",
+                               "http://127.0.0.1/data"], capture_output=True, text=True, check=False) if shutil.which("curl") else None
+        self.tap.check(os.stat(path).st_mode & 0o777 == 0o600 and serve.url.startswith("http://127.0.0.1/#token=")
+                       and (not done or done.stdout == "200"), "a Unix socket", done, serve.url)
         serve.stop()
         self.tap.check(not os.path.exists(path), "is removed at the end")
 

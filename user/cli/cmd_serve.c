@@ -23,7 +23,7 @@ static int say_where(const struct options *opts, const struct server *server, ui
 		log__warn("serving as root, because '%s' belongs to root", opts->files[0]);
 	if (!strncmp(opts->listen, UNIX, strlen(UNIX)))
 		log__info("at the socket %s: forward a port to it, as by ssh -L 7390:%s HOST, and "
-			  "open the address there, with localhost:7390 in it",
+			  "open the address there, with 127.0.0.1:7390 in it",
 			  opts->listen + strlen(UNIX), opts->listen + strlen(UNIX));
 	if (printf("%s\n", serve__url(server)) < 0 || fflush(stdout))
 		return err__set(err, errno, "cannot write the address to stdout: %s",

@@ -112,16 +112,7 @@ void server__removed(struct server *server, int result)
 enum MHD_Result answer__change(struct server *server, struct request *request, const char *path)
 {
 	struct MHD_Connection *connection = request->connection;
-	const struct request_source source = {
-		request__header(connection, "Host"),
-		request__header(connection, "Origin"),
-		request__header(connection, "Sec-Fetch-Site"),
-		request__header(connection, "X-Jankbpf"),
-	};
 
-	if (!request__may_change(&source))
-		return answer__error(connection, MHD_HTTP_FORBIDDEN,
-				     "only the page of this server may change something");
 	if (!strcmp(path, "/read"))
 		return answer_read(server, connection);
 	if (!strcmp(path, "/mute"))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Server-sent events: the whole state at each change, so that a client that misses one needs none
- * of them. A stream sleeps (suspended) until there is news.
+ * Lines of JSON: the whole state at each change, so that a client that misses one needs none of
+ * them. A stream sleeps (suspended) until there is news.
  */
 #include "serve/server.h"
 
@@ -47,10 +47,10 @@ static void fill(struct event_stream *stream)
 	strbuf__reset(&stream->bytes);
 	stream->sent = 0;
 	if (stream->sent_nr != server->state_nr) {
-		strbuf__addf(&stream->bytes, "data: %s\n\n", strbuf__str(&server->state));
+		strbuf__addf(&stream->bytes, "%s\n", strbuf__str(&server->state));
 		stream->sent_nr = server->state_nr;
 	} else if (now - stream->sent_ns >= BEAT_NS) {
-		strbuf__adds(&stream->bytes, ":\n\n");
+		strbuf__addc(&stream->bytes, '\n');
 	}
 	if (stream->bytes.len)
 		stream->sent_ns = now;
@@ -130,6 +130,6 @@ enum MHD_Result answer__events(struct server *server, struct MHD_Connection *con
 		free_stream(stream);
 		return MHD_NO;
 	}
-	return answer__queue(connection, MHD_HTTP_OK, response, "text/event-stream");
+	return answer__queue(connection, MHD_HTTP_OK, response, "application/x-ndjson");
 }
 #endif

@@ -4,7 +4,6 @@
 
 #ifdef HAVE_MICROHTTPD
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,37 +20,12 @@ static const char page[] =
 #include "serve_page.inc"
 	;
 
-static const char no_token[] =
-	"<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>jankbpf serve</title>\n"
-	"<h1>jankbpf serve: no access</h1>\n"
-	"<p>Open the address that <code>jankbpf serve</code> printed: it ends with "
-	"<code>/?token=</code> and 32 digits. Each run has a new token, and this browser has none "
-	"of the present run.</p>\n";
+static const char no_access[] =
+	"only the page of this server, with the token of the printed address, may ask: a request "
+	"needs the header " TOKEN_HEADER;
 
-static enum MHD_Result refuse(struct MHD_Connection *connection)
-{
-	return answer__text(connection, MHD_HTTP_FORBIDDEN, "text/html; charset=utf-8", no_token);
-}
-
-/* --- the page */
-
-/* The token leaves the address, so that a copied address does not have it. */
-static enum MHD_Result redirect(const struct server *server, struct MHD_Connection *connection)
-{
-	struct MHD_Response *response =
-		mhd.create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
-	char cookie[160];
-
-	snprintf(cookie, sizeof(cookie), "%s=%s; HttpOnly; SameSite=Strict; Path=/", server->cookie,
-		 server->token);
-	if (response) {
-		mhd.add_response_header(response, "Set-Cookie", cookie);
-		mhd.add_response_header(response, "Location", "/");
-	}
-	return answer__queue(connection, MHD_HTTP_SEE_OTHER, response, "text/plain");
-}
-
-static enum MHD_Result answer_page(struct server *server, struct MHD_Connection *connection)
+/* The same for everybody: it holds no data and no secret. */
+static enum MHD_Result answer_page(struct MHD_Connection *connection)
 {
 	return answer__queue(connection, MHD_HTTP_OK,
 			     mhd.create_response_from_buffer(sizeof(page) - 1, (void *)page,
@@ -61,10 +35,20 @@ static enum MHD_Result answer_page(struct server *server, struct MHD_Connection 
 
 /* --- one request */
 
+/*
+ * The token is in a header, which only a script of our own page adds. A cookie would go to every
+ * server of 127.0.0.1, whatever its port and user.
+ */
 static bool is_allowed(const struct server *server, struct MHD_Connection *connection)
 {
-	return token__is(server->token,
-			 mhd.lookup_connection_value(connection, MHD_COOKIE_KIND, server->cookie));
+	const struct request_source source = {
+		request__header(connection, "Host"),
+		request__header(connection, "Origin"),
+		request__header(connection, "Sec-Fetch-Site"),
+	};
+
+	return request__is_own_page(&source) &&
+	       token__is(server->token, request__header(connection, TOKEN_HEADER));
 }
 
 static bool has_body(struct MHD_Connection *connection)
@@ -81,7 +65,6 @@ static enum MHD_Result get(struct server *server, struct MHD_Connection *connect
 		const char *path;
 		enum MHD_Result (*answer)(struct server *server, struct MHD_Connection *connection);
 	} paths[] = {
-		{ "/", answer_page },
 		{ "/data", answer__data },
 		{ "/share", answer__share },
 		{ "/events", answer__events },
@@ -113,20 +96,16 @@ static enum MHD_Result answer(struct server *server, struct request *request, co
 {
 	struct MHD_Connection *connection = request->connection;
 	bool changes = !strcmp(method, "POST");
-	const char *token;
 
 	if (!request__is_own_host(request__header(connection, "Host")))
 		return answer__error(connection, MHD_HTTP_FORBIDDEN,
 				     "this server answers only to 127.0.0.1, [::1] and localhost");
 	if (!changes && strcmp(method, "GET"))
 		return answer__error(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET and POST only");
-	token = changes || strcmp(path, "/") ? NULL : request__argument(connection, "token");
-	if (token && token__is(server->token, token)) {
-		visitors__give_time(connection, 0);
-		return redirect(server, connection);
-	}
-	if (token || !is_allowed(server, connection))
-		return refuse(connection);
+	if (!changes && !strcmp(path, "/"))
+		return answer_page(connection);
+	if (!is_allowed(server, connection))
+		return answer__error(connection, MHD_HTTP_FORBIDDEN, no_access);
 	visitors__give_time(connection, 0);
 	visitors__welcome(connection, true);
 	return changes ? answer__change(server, request, path) : get(server, connection, path);
@@ -181,7 +160,6 @@ static void be_quiet(void *ctx, const char *format, va_list ap)
 
 int server__start(struct server *server, int fd, struct err *err)
 {
-	snprintf(server->cookie, sizeof(server->cookie), "jankbpf-%u", server->address.port);
 	server->daemon = mhd.start_daemon(
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
 		on_request, server, MHD_OPTION_EXTERNAL_LOGGER, be_quiet, NULL,

@@ -61,12 +61,10 @@ bool request__is_own_host(const char *host)
 	       is_port(host + len);
 }
 
-bool request__may_change(const struct request_source *source)
+bool request__is_own_page(const struct request_source *source)
 {
 	static const char http[] = "http://";
 
-	if (!source->own || strcmp(source->own, "1"))
-		return false;
 	if (source->fetch_site && strcmp(source->fetch_site, "same-origin"))
 		return false;
 	if (!source->origin)

@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TOKEN_LEN 32 /* hexadecimal digits: 128 bits */
+#define TOKEN_LEN    32 /* hexadecimal digits: 128 bits */
+#define TOKEN_HEADER "X-Jankbpf-Token"
 
 /* 0 or -errno. */
 int token__make(char token[TOKEN_LEN + 1]);
@@ -24,11 +25,11 @@ bool request__is_own_host(const char *host);
 
 /* What of a request says where it comes from. NULL: the header is missing. */
 struct request_source {
-	const char *host, *origin, *fetch_site, *own; /* own: X-Jankbpf */
+	const char *host, *origin, *fetch_site;
 };
 
-/* True if a changing request can only come from a page of this server. */
-bool request__may_change(const struct request_source *source);
+/* False if a browser says that another site's page asks. */
+bool request__is_own_page(const struct request_source *source);
 
 /* A decimal number of at most 19 digits, and nothing else. text may be NULL. */
 bool request__number(const char *text, uint64_t *ret);

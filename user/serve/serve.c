@@ -243,9 +243,9 @@ const char *serve__url(const struct server *server)
 	size_t host = server->address.port ? (size_t)(strrchr(text, ':') - text) : 0;
 
 	if (!server->address.port)
-		snprintf(url, sizeof(url), "http://localhost/?token=%s", server->token);
+		snprintf(url, sizeof(url), "http://127.0.0.1/#token=%s", server->token);
 	else
-		snprintf(url, sizeof(url), "http://%.*s:%u/?token=%s", (int)host, text,
+		snprintf(url, sizeof(url), "http://%.*s:%u/#token=%s", (int)host, text,
 			 server->address.port, server->token);
 	return url;
 }

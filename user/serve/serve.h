@@ -25,7 +25,7 @@ int serve__open(const char *dir, const char *listen, struct server **ret, uid_t 
 /* Accepts NULL. Keeps the marks in the directory. */
 void serve__free(struct server *server);
 
-/* The address to open: "http://127.0.0.1:7390/?token=…". Static. */
+/* The address to open: "http://127.0.0.1:7390/#token=…". Static. */
 const char *serve__url(const struct server *server);
 
 /* Serves until the signals' descriptor (signals__open) is readable. 0, or -errno with a message. */

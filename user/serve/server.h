@@ -2,10 +2,10 @@
 /*
  * Internals of the HTTP server: the state that all requests share, and the answers. One thread. The
  * page asks for:
- *   GET /              the page; with ?token= a redirection that sets the cookie
+ *   GET /              the page, which everybody may have; all else needs TOKEN_HEADER
  *   GET /data          lines of data (export/report/html.h) of the newest records; ?before=SEQ
  *                      older ones, ?after=SEQ newer ones
- *   GET /events        the state as server-sent events, whenever it changes
+ *   GET /events        the state as a line of JSON, whenever it changes
  *   GET /share         ?seq=SEQ&as=json|log|zip: a block as a file
  *   POST /read         ?seq=SEQ, or ?upto=SEQ: marks as read
  *   POST /mute         ?sig=HEX&on=0|1
@@ -28,7 +28,7 @@ struct server {
 	struct record_index index;
 	struct marks marks;
 	struct address address;
-	char token[TOKEN_LEN + 1], cookie[32];
+	char token[TOKEN_LEN + 1];
 	struct removal *removal; /* NULL: none is running */
 	struct request *remover; /* its request, which waits for the end; NULL: it has gone */
 	int removal_result;
@@ -107,7 +107,7 @@ void server__removed(struct server *server, int result);
 enum MHD_Result answer__data(struct server *server, struct MHD_Connection *connection);
 enum MHD_Result answer__share(struct server *server, struct MHD_Connection *connection);
 enum MHD_Result answer__events(struct server *server, struct MHD_Connection *connection);
-/* Sends what is new, and after a while a comment, which finds closed connections. */
+/* Sends what is new, and after a while an empty line, which finds closed connections. */
 void events__send(struct server *server);
 /* Ends all streams. */
 void events__end(struct server *server);
