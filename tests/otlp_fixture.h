@@ -143,7 +143,7 @@ static inline bool otlp__is_valid_value(const ProtobufCFieldDescriptor *field, c
 	if (field->type != PROTOBUF_C_TYPE_STRING)
 		return true;
 	text = *(const char *const *)value;
-	return !text[text__utf8_part(text)];
+	return text__is_clean(text);
 }
 
 /* Is all text of the message UTF-8, as proto3 demands? */

@@ -39,7 +39,7 @@ static const char *broken_promise(int res, uint64_t rejected, const char *why)
 		return "records are refused without a message";
 	if (rejected > INT64_MAX)
 		return "more is refused than a number can say";
-	if (why[text__utf8_part(why)] || strpbrk(why, "\n\r\x1b"))
+	if (!text__is_clean(why))
 		return "the reason is not safe to print";
 	return NULL;
 }

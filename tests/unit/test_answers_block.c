@@ -219,7 +219,7 @@ static void test_message(void)
 
 	is_int(answers__message(a, again), 0, "its block gets the message");
 	is_int(answers__message(a, again), 0, "a second write adds nothing");
-	is_str(m->what, "wh\"at\n", "its `what`");
+	is_str(m->what, "wh\"at?", "its `what`");
 	ok(!strcmp(m->handler.symbol, "H") && !strcmp(m->handler.module, "/lib/h.so"),
 	   "its handler");
 	ok(!m->callback.symbol && m->callback.offset == 4660, "its callback without a name");

@@ -157,7 +157,7 @@ static const struct {
 	{ "bare", "\"names_uid\"", false },
 	{ "cpu", "\"ns_pid\":17,\"loop\":\"epoll\"", true },
 	{ "lock", "\"loop\":\"libuv\"", true },
-	{ "hostile", "\"process\":\"a\\\"b\\\\c\\r\\nd\\u001b[31m\"", true },
+	{ "hostile", "\"process\":\"a\\\"b\\\\c??d?[31m\"", true },
 	{ "hostile", "{\"address\":\"0xffffffffffffffff\"}", true },
 	{ "hostile", "\"state\":\"other\"", true },
 	{ "hostile", "\"share\":1.0000", true },

@@ -289,10 +289,11 @@ static void test_hostile(void)
 
 	memset(large, 'x', 1 << 20);
 	large[1 << 20] = '\0';
-	metrics__record(m, make(&made, "a\"b\\c\nd\x1b[1m\xff", "1", "f{le=\"1\"} 3\njankbpf_x 3"));
+	metrics__record(
+		m, make(&made, "a\"b\\c\nd\x1b[1m\xff\u202e", "1", "f{le=\"1\"} 3\njankbpf_x 3"));
 	metrics__record(m, make(&made, large, "2", large));
 	text = text_of(m, METRICS_TEXT);
-	has_str(text, "process=\"a\\\"b\\\\c?d?[1m\xef\xbf\xbd\"",
+	has_str(text, "process=\"a\\\"b\\\\c?d?[1m\xef\xbf\xbd?\"",
 		"quotes, control bytes and bytes that are no text");
 	has_str(text, "function=\"f{le=\\\"1\\\"} 3?jankbpf_x 3\"} 1\n",
 		"a name cannot begin a line");

@@ -44,7 +44,7 @@ static void test_hostile(void)
 	char body[4096] = "\x0a\xfd\x1f\x08\x01\x12\xf8\x1f";
 
 	ok(!CHECK("\x0a\x09\x08\x01\x12\x05\xff\n\x1b[m") && answer.rejected == 1, "any bytes");
-	ok(!answer.why.msg[text__utf8_part(answer.why.msg)], "the reason is UTF-8");
+	ok(text__is_clean(answer.why.msg), "the reason can be shown");
 	ok(!strpbrk(answer.why.msg, "\n\x1b"), "without control bytes");
 	memset(body + 8, 'x', sizeof(body) - 8);
 	ok(!check(body, sizeof(body)) && answer.rejected == 1, "a long reason");

@@ -102,25 +102,49 @@ static void test_all_pairs(void)
 	is_uint(wrong, 0, "all pairs of bytes");
 }
 
-/* A byte that is not ASCII, at any place of a word of eight bytes. */
-static void test_utf8_part(void)
+/* Each byte at any place of a word of eight bytes, and of a longer text. */
+static void test_is_clean(void)
 {
 	size_t wrong = 0;
 
 	for (size_t len = 0; len < 40; len++)
-		for (size_t at = 0; at <= len; at++) {
-			char str[64] = "";
+		for (size_t at = 0; at < len; at++)
+			for (unsigned byte = 1; byte < 256; byte++) {
+				char str[64] = "";
 
-			memset(str, 'a', len);
-			wrong += text__utf8_part(str) != len;
-			memcpy(str + at, "\xc3\xa9", 2);
-			memset(str + at + 2, 'b', len - at);
-			wrong += text__utf8_part(str) != len + 2;
-			str[at] = '\xff';
-			str[at + 1] = 'b';
-			wrong += text__utf8_part(str) != at;
-		}
-	is_uint(wrong, 0, "the UTF-8 part of texts of any length");
+				memset(str, at % 2 ? ' ' : '~', len);
+				str[at] = (char)byte;
+				wrong += text__is_clean(str) != (byte >= 0x20 && byte < 0x7f);
+			}
+	for (size_t at = 0; at < 20; at++) {
+		char str[64] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+
+		memcpy(str + at, "\xc3\xa9", 2);
+		wrong += !text__is_clean(str);
+		memcpy(str + at, "\xe2\x80\xae", 3);
+		wrong += text__is_clean(str);
+	}
+	is_uint(wrong, 0, "clean texts of any length");
+}
+
+/* By a list that shares nothing with the ranges. */
+static void test_hidden(void)
+{
+	static const uint32_t hidden[] = { 0x00ad, 0x061c, 0x200b, 0x200e, 0x200f, 0x2028, 0x2029,
+					   0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2060, 0x2066,
+					   0x2067, 0x2068, 0x2069, 0xfeff, 0xe0001 };
+	static const uint32_t shown[] = { ' ',	  '~',	  0xa0,	  0xe9,	  0x5d0,  0x627,  0x200a,
+					  0x2010, 0x2027, 0x202f, 0x2070, 0x65e5, 0x1f600 };
+	char s[4];
+
+	for (uint32_t c = 1; c < 0xa0; c++)
+		if (c < 0x20 || c >= 0x7f)
+			if (!text__is_hidden(s, encode(c, s)))
+				ok(false, "U+%04x is hidden", c);
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
+		ok(text__is_hidden(s, encode(hidden[i], s)), "U+%04x is hidden", hidden[i]);
+	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
+		ok(!text__is_hidden(s, encode(shown[i], s)), "U+%04x is not", shown[i]);
 }
 
 static const struct {
@@ -143,6 +167,8 @@ static const struct {
 	{ "\xe2\x82(", FFFD FFFD "(", "cut before a letter" },
 	{ "\xed\xa0\x80", FFFD FFFD FFFD, "a surrogate" },
 	{ "\"'\\<>&", "\"'\\<>&", "quotes are left alone" },
+	{ "txt\u202egpj.exe", "txt?gpj.exe", "a change of the writing direction" },
+	{ "a\u2066b\u2069c\u200ed\u061ce", "a?b?c?d?e", "others" },
 };
 
 static void test_clean(void)
@@ -196,7 +222,8 @@ int main(void)
 	test_sequences();
 	test_all_code_points();
 	test_all_pairs();
-	test_utf8_part();
+	test_is_clean();
+	test_hidden();
 	test_clean();
 	test_clean_twice();
 	return tap__done();

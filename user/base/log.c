@@ -54,14 +54,17 @@ static void add_escape(struct strbuf *sb, unsigned char c)
 		strbuf__addf(sb, "\\x%02x", c);
 }
 
-/* Unlike text__add_clean, this keeps the values of the bytes: a log is read to find causes. */
+/*
+ * Unlike text__add_clean, this keeps the values of the bytes: a log is read to find causes. They
+ * are shown as numbers.
+ */
 static void add_escaped(struct strbuf *sb, const char *str)
 {
 	size_t left = strlen(str), len;
 
 	for (; left; str += len, left -= len) {
 		len = text__utf8_len(str, left);
-		if (len && !text__is_control(str, len)) {
+		if (len && !text__is_hidden(str, len)) {
 			strbuf__add(sb, str, len);
 			continue;
 		}

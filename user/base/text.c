@@ -67,80 +67,112 @@ size_t text__utf8_len(const char *str, size_t left)
 	return 0;
 }
 
-/* Length of the ASCII at s. Nearly all names are ASCII, and a record has ten thousands of them. */
-static size_t ascii_part(const char *s, size_t left)
+/* --- characters that a name must not have */
+
+struct range {
+	uint32_t first, last;
+};
+
+static bool within(uint32_t c, const struct range *ranges, size_t cnt)
 {
-	uint64_t word;
+	for (size_t i = 0; i < cnt; i++)
+		if (c >= ranges[i].first && c <= ranges[i].last)
+			return true;
+	return false;
+}
+
+#define WITHIN(c, ranges) within(c, ranges, sizeof(ranges) / sizeof(*(ranges)))
+
+/*
+ * Characters without a width, or that affect their neighbours: a name must not hide or reorder
+ * other text.
+ */
+static const struct range unseen[] = {
+	{ 0x00ad, 0x00ad }, { 0x061c, 0x061c }, { 0x115f, 0x1160 },   { 0x180b, 0x180f },
+	{ 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f },   { 0xfe00, 0xfe0f },
+	{ 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe0fff },
+};
+
+/* Decodes a valid sequence. */
+static uint32_t decode(const char *s, size_t len)
+{
+	static const unsigned char lead_mask[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	uint32_t c = (unsigned char)s[0] & lead_mask[len];
+
+	for (size_t i = 1; i < len; i++)
+		c = c << 6 | ((unsigned char)s[i] & 0x3f);
+	return c;
+}
+
+bool text__is_hidden(const char *s, size_t len)
+{
+	uint32_t c = decode(s, len);
+
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0xad && WITHIN(c, unseen));
+}
+
+/* True for eight bytes of visible ASCII: none is below 0x20, or above 0x7e. */
+static bool is_plain(const char *s)
+{
+	const uint64_t ones = ~0ull / 255, tops = ones << 7;
+	uint64_t word, del;
+
+	memcpy(&word, s, sizeof(word));
+	del = word ^ ones * 0x7f;
+	return !(tops & (word | ((word - ones * 0x20) & ~word) | ((del - ones) & ~del)));
+}
+
+/*
+ * Length of the visible ASCII at s. Nearly all names have nothing else, and a record has ten
+ * thousands of them.
+ */
+static size_t plain_part(const char *s, size_t left)
+{
 	size_t at = 0;
 
-	for (; left - at >= sizeof(word); at += sizeof(word)) {
-		memcpy(&word, s + at, sizeof(word));
-		if (word & 0x8080808080808080ull)
-			break;
-	}
-	while (at < left && !(s[at] & 0x80))
+	while (left - at >= sizeof(uint64_t) && is_plain(s + at))
+		at += sizeof(uint64_t);
+	while (at < left && s[at] >= ' ' && s[at] < 0x7f)
 		at++;
 	return at;
 }
 
-/* Length before the first byte that is not UTF-8, of `left` bytes. */
-static size_t utf8_part(const char *str, size_t left)
+/* Length before the first byte that is not UTF-8, or not to be shown, of `left` bytes. */
+static size_t clean_part(const char *s, size_t left)
 {
-	size_t at = ascii_part(str, left), len;
+	size_t at = plain_part(s, left), len;
 
-	while (at < left && (len = text__utf8_len(str + at, left - at))) {
+	while (at < left && (len = text__utf8_len(s + at, left - at)) &&
+	       !text__is_hidden(s + at, len)) {
 		at += len;
-		at += ascii_part(str + at, left - at);
+		at += plain_part(s + at, left - at);
 	}
 	return at;
 }
 
-size_t text__utf8_part(const char *str)
+bool text__is_clean(const char *str)
 {
-	return utf8_part(str, strlen(str));
+	size_t len = strlen(str);
+
+	return clean_part(str, len) == len;
 }
 
-void text__add_utf8(struct strbuf *sb, const char *str)
+void text__add_clean(struct strbuf *sb, const char *str)
 {
 	size_t left = strlen(str);
 
 	while (left) {
-		size_t len = utf8_part(str, left);
+		size_t len = clean_part(str, left);
 
 		strbuf__add(sb, str, len);
 		str += len;
 		left -= len;
 		if (!left)
 			break;
-		strbuf__adds(sb, REPLACEMENT);
-		str++;
-		left--;
-	}
-}
-
-bool text__is_control(const char *s, size_t len)
-{
-	unsigned char c = s[0];
-
-	if (len == 1)
-		return c < 0x20 || c == 0x7f;
-	return len == 2 && c == 0xc2 && (unsigned char)s[1] < 0xa0;
-}
-
-void text__add_clean(struct strbuf *sb, const char *str)
-{
-	size_t left = strlen(str), len;
-
-	for (; left; str += len, left -= len) {
 		len = text__utf8_len(str, left);
-		if (!len) {
-			strbuf__adds(sb, REPLACEMENT);
-			len = 1;
-		} else if (text__is_control(str, len)) {
-			strbuf__addc(sb, '?');
-		} else {
-			strbuf__add(sb, str, len);
-		}
+		strbuf__adds(sb, len ? "?" : REPLACEMENT);
+		str += len ?: 1;
+		left -= len ?: 1;
 	}
 }
 
@@ -193,47 +225,12 @@ const char *text__base_name(const char *path)
  * in the "C" locale. So the important wide ranges are listed here.
  */
 
-struct range {
-	uint32_t first, last;
-};
-
 /* East Asian Width W and F, in coarse ranges. */
 static const struct range wide[] = {
 	{ 0x1100, 0x115f },   { 0x2e80, 0xa4cf },   { 0xac00, 0xd7a3 },	  { 0xf900, 0xfaff },
 	{ 0xfe30, 0xfe6f },   { 0xff00, 0xff60 },   { 0xffe0, 0xffe6 },	  { 0x1f300, 0x1f64f },
 	{ 0x1f680, 0x1f6ff }, { 0x1f900, 0x1faff }, { 0x20000, 0x3fffd },
 };
-
-/*
- * Characters without a width, or that affect their neighbours: a name must not hide or reorder
- * other text.
- */
-static const struct range unseen[] = {
-	{ 0x00ad, 0x00ad }, { 0x061c, 0x061c }, { 0x115f, 0x1160 },   { 0x180b, 0x180f },
-	{ 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f },   { 0xfe00, 0xfe0f },
-	{ 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe0fff },
-};
-
-static bool within(uint32_t c, const struct range *ranges, size_t cnt)
-{
-	for (size_t i = 0; i < cnt; i++)
-		if (c >= ranges[i].first && c <= ranges[i].last)
-			return true;
-	return false;
-}
-
-#define WITHIN(c, ranges) within(c, ranges, sizeof(ranges) / sizeof(*(ranges)))
-
-/* Decodes a valid sequence. */
-static uint32_t decode(const char *s, size_t len)
-{
-	static const unsigned char lead_mask[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
-	uint32_t c = (unsigned char)s[0] & lead_mask[len];
-
-	for (size_t i = 1; i < len; i++)
-		c = c << 6 | ((unsigned char)s[i] & 0x3f);
-	return c;
-}
 
 /* The next character of s in its displayed form. */
 struct cell {
@@ -250,9 +247,9 @@ static struct cell next_cell(const char *s, size_t left)
 
 	if (!len)
 		return (struct cell){ REPLACEMENT, 3, 1, 1 };
-	c = decode(s, len);
-	if (c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0xad && WITHIN(c, unseen)))
+	if (text__is_hidden(s, len))
 		return (struct cell){ "?", 1, len, 1 };
+	c = decode(s, len);
 	return (struct cell){ s, len, len, c >= 0x1100 && WITHIN(c, wide) ? 2 : 1 };
 }
 

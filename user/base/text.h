@@ -16,9 +16,6 @@
  */
 size_t text__utf8_len(const char *s, size_t left);
 
-/* Length of str before its first byte that is not UTF-8, or of all of str. */
-size_t text__utf8_part(const char *str);
-
 /* Length of str, or at most max bytes that do not end inside a UTF-8 sequence. */
 size_t text__cut(const char *str, size_t max);
 
@@ -28,16 +25,21 @@ bool text__same(const char *a, const char *b);
 /* strdup that accepts NULL. 0 or -ENOMEM. */
 int text__copy(char **ret, const char *str);
 
-/* Adds str with U+FFFD in place of each byte that is not UTF-8. */
-void text__add_utf8(struct strbuf *sb, const char *str);
-
-/* True if the sequence of len bytes at s is a control character: C0, DEL or C1. */
-bool text__is_control(const char *s, size_t len);
+/*
+ * --- the one rule for names in all outputs: a name must not control a terminal, hide or reorder
+ * the text around it. Invalid bytes become U+FFFD, hidden characters '?'.
+ */
 
 /*
- * Adds str as valid UTF-8 for a terminal or a line-based log: invalid bytes become U+FFFD, control
- * bytes (C0, DEL, C1) become '?'.
+ * True if the valid sequence of len bytes at s is a character that is not to be shown: C0, DEL, C1,
+ * line ends, changes of the writing direction (U+202E), and what has no width (U+200B).
  */
+bool text__is_hidden(const char *s, size_t len);
+
+/* True if text__add_clean would add str as it is. */
+bool text__is_clean(const char *str);
+
+/* Adds str by this rule. */
 void text__add_clean(struct strbuf *sb, const char *str);
 
 /* True if text begins with these bytes. NULL begins with nothing; everything begins with NULL. */
@@ -61,8 +63,8 @@ const char *text__base_name(const char *path);
 /* --- text in terminal columns */
 
 /*
- * Adds str, safe for a terminal (valid UTF-8, no control bytes, nothing invisible, no change of
- * writing direction). Cuts it to max columns, the last of them then "…". Returns the columns used.
+ * Adds str by the rule of text__add_clean. Cuts it to max columns, the last of them then "…".
+ * Returns the columns used.
  */
 unsigned cells__add(struct strbuf *sb, const char *str, unsigned max);
 

@@ -86,9 +86,9 @@ char *arena__take_words(struct arena *arena)
 
 char *arena__str(struct arena *arena, const char *text)
 {
-	if (!text || !text[text__utf8_part(text)])
+	if (!text || text__is_clean(text))
 		return (char *)text;
-	text__add_utf8(arena__words(arena), text);
+	text__add_clean(arena__words(arena), text);
 	return arena__take_words(arena);
 }
 

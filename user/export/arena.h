@@ -34,7 +34,7 @@ char *arena__take_words(struct arena *arena);
 /* Adds the encoded message. */
 void strbuf__add_message(struct strbuf *sb, const ProtobufCMessage *message);
 
-/* The string itself if it is UTF-8, as protobuf requires; else a cleaned copy. NULL for NULL. */
+/* The string itself, or a copy by the rule of text__add_clean. NULL for NULL. */
 char *arena__str(struct arena *arena, const char *text);
 
 #endif

@@ -91,7 +91,7 @@ static inline size_t field__value_size(const ProtobufCFieldDescriptor *field)
 
 /*
  * --- jsonw.c: streaming JSON writer. It appends to a strbuf and handles commas and nesting.
- * Strings may hold any bytes; output is valid UTF-8 (invalid bytes become U+FFFD). Misuse (a value
+ * Strings may hold any bytes; output is by the rule of text__add_clean. Misuse (a value
  * without a key in an object, an unbalanced end, more than 32 levels) is an assertion, not a
  * run-time error.
  */

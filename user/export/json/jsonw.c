@@ -58,37 +58,15 @@ static void unnest(struct jsonw *w, bool is_object)
 	strbuf__addc(w->out, is_object ? '}' : ']');
 }
 
-static const char *short_escape(unsigned char c)
-{
-	static const char *const escapes[128] = {
-		['"'] = "\\\"", ['\\'] = "\\\\", ['\n'] = "\\n", ['\r'] = "\\r",
-		['\t'] = "\\t", ['\b'] = "\\b",	 ['\f'] = "\\f",
-	};
-
-	return c < sizeof(escapes) / sizeof(escapes[0]) ? escapes[c] : NULL;
-}
-
-/*
- * Escape of Unicode line ends (U+2028, U+2029; U+0085 is a control character): some readers split
- * text at them, and a record must be one line. NULL: another character.
- */
-static const char *line_escape(const char *s, size_t len)
-{
-	if (len == 3 && !memcmp(s, "\xe2\x80\xa8", 3))
-		return "\\u2028";
-	return len == 3 && !memcmp(s, "\xe2\x80\xa9", 3) ? "\\u2029" : NULL;
-}
-
+/* Adds a character that plain_part does not take. len: of its sequence; 0: it is not UTF-8. */
 static void add_char(struct strbuf *sb, const char *s, size_t len)
 {
-	const char *escape = short_escape(*s) ?: line_escape(s, len);
-
 	if (!len)
 		strbuf__adds(sb, "\xef\xbf\xbd"); /* U+FFFD */
-	else if (escape)
-		strbuf__adds(sb, escape);
-	else if (text__is_control(s, len)) /* a terminal obeys U+009B as it does ESC [ */
-		strbuf__addf(sb, "\\u%04x", (unsigned char)s[len - 1]);
+	else if (text__is_hidden(s, len)) /* an escape would be decoded, and shown by others */
+		strbuf__addc(sb, '?');
+	else if (*s == '"' || *s == '\\')
+		strbuf__add(sb, *s == '"' ? "\\\"" : "\\\\", 2);
 	else
 		strbuf__add(sb, s, len);
 }

@@ -105,7 +105,7 @@ void *record__array(struct record *r, size_t cnt, size_t *ret_cnt); /* of pointe
 struct strbuf *record__words(struct record *r);
 char *record__take_words(struct record *r);
 
-/* The string itself if it is UTF-8, as protobuf requires; else a cleaned copy. NULL for NULL. */
+/* The string itself, or a copy by the rule of text__add_clean. NULL for NULL. */
 char *record__str(struct record *r, const char *text);
 
 /* NULL: not known. */

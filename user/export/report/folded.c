@@ -41,13 +41,7 @@ static void folded__free(struct report *report)
 	strbuf__free(&f->name);
 }
 
-/* Unicode's line breaks (U+2028, U+2029), where some readers end a line. */
-static bool is_line_break(const char *s)
-{
-	return !strncmp(s, "\xe2\x80\xa8", 3) || !strncmp(s, "\xe2\x80\xa9", 3);
-}
-
-/* Adds a frame of any bytes: a semicolon would split it, a line break would end the line. */
+/* Adds a frame of any bytes: a semicolon would split it. */
 static void add_frame(struct strbuf *sb, const char *name)
 {
 	size_t begin = sb->len;
@@ -56,8 +50,6 @@ static void add_frame(struct strbuf *sb, const char *name)
 	for (size_t i = begin; i < sb->len; i++)
 		if (sb->data[i] == ';')
 			sb->data[i] = ':';
-		else if (sb->data[i] == '\xe2' && is_line_break(sb->data + i))
-			memset(sb->data + i, '?', 3);
 }
 
 /* The suffixes are those of the tools that fold other profiles: [k] kernel, [i] inlined. */

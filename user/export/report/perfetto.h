@@ -47,7 +47,7 @@ void perfetto__write(struct perfetto *p, Perfetto__Protos__TracePacket *packet);
 void perfetto__begin(struct perfetto *p, const Jankbpf__Block *block);
 /* Adds the defaults to a packet, which clears the sequence's interned data, and writes it. */
 void perfetto__write_defaults(struct perfetto *p, Perfetto__Protos__TracePacket *packet);
-/* str as valid UTF-8, until the end of the record. NULL for NULL. */
+/* str by the rule of text__add_clean, until the end of the record. NULL for NULL. */
 char *perfetto__text(struct perfetto *p, const char *str);
 void perfetto__free_pool(struct perfetto *p);
 

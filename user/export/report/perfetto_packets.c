@@ -112,9 +112,9 @@ char *perfetto__text(struct perfetto *p, const char *str)
 	struct strbuf clean = STRBUF_INIT;
 	char **pool;
 
-	if (!str || !str[text__utf8_part(str)])
+	if (!str || text__is_clean(str))
 		return (char *)str;
-	text__add_utf8(&clean, str);
+	text__add_clean(&clean, str);
 	pool = reallocarray(p->pool, p->pool_cnt + 1, sizeof(*pool));
 	if (pool)
 		p->pool = pool;

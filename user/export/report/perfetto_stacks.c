@@ -127,7 +127,7 @@ static uint64_t get_text(struct perfetto *p, struct perfetto_ids *ids, place_fn 
 
 	if (!text || !*text)
 		return 0;
-	text__add_utf8(&clean, text);
+	text__add_clean(&clean, text);
 	if (clean.len)
 		iid = get_bytes(p, ids, place, clean.data, clean.len);
 	strbuf__free(&clean);

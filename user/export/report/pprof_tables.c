@@ -91,7 +91,7 @@ int64_t pprof__text(struct pprof_tables *tables, const char *text)
 	char *list[1];
 
 	strbuf__reset(clean);
-	text__add_utf8(clean, text ?: "");
+	text__add_clean(clean, text ?: "");
 	nr = intern__get(tables->texts, clean->data, clean->len, &is_new);
 	if (!nr) {
 		tables->cut_cnt++;
