@@ -13,7 +13,7 @@
 #include "serve/mhd.h"
 #include "serve/visitors.h"
 
-#define BACKLOG		 16
+#define BACKLOG		 128
 #define CONNECTIONS_MAX	 8
 #define CONNECTION_BYTES (32u << 10) /* of the head of a request and its answer */
 #define CONNECTION_S	 10	     /* without a byte, and for the whole of a request */

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BACKLOG 64
+#define BACKLOG 512
 #define UNIX	"unix:"
 
 static int refuse(const char *text, struct err *err)
