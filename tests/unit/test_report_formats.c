@@ -229,7 +229,7 @@ static void test_speedscope(void)
 {
 	struct strbuf bytes = STRBUF_INIT;
 	const json_t *profiles;
-	uint64_t ns = 0;
+	uint64_t ns = 0, before = UINT64_MAX;
 	size_t frame_cnt;
 	json_t *file;
 
@@ -239,8 +239,13 @@ static void test_speedscope(void)
 		return;
 	frame_cnt = json_array_size(json_object_get(json_object_get(file, "shared"), "frames"));
 	profiles = json_object_get(file, "profiles");
-	for (size_t i = 0; i < json_array_size(profiles); i++)
-		ns += check_profile(json_array_get(profiles, i), frame_cnt);
+	for (size_t i = 0; i < json_array_size(profiles); i++) {
+		uint64_t own = check_profile(json_array_get(profiles, i), frame_cnt);
+
+		ok(own <= before, "profile %zu is no larger than the one before", i);
+		before = own;
+		ns += own;
+	}
 	is_uint(ns, duration_of(NULL), "the profiles have the time of all blocks");
 	json_decref(file);
 	strbuf__free(&bytes);

@@ -86,6 +86,78 @@ static void test_contradictions(void)
 	block__free(block);
 }
 
+/* The first frame of a span's stack that a profile has. Names of the kernel begin with "k:". */
+static size_t first_frame(uint32_t state, const char *const *names)
+{
+	struct block *block = fixture__lock();
+	Jankbpf__Block bare = *fixture__record(block)->block;
+	Jankbpf__Frame frames[6], *stack[6];
+	Jankbpf__Sample sample = *bare.samples[0], *list[] = { &sample };
+	struct weight *weights;
+	size_t cnt, ret;
+
+	for (sample.n_stack = 0; names[sample.n_stack]; sample.n_stack++) {
+		const char *name = names[sample.n_stack];
+		Jankbpf__Frame *frame = &frames[sample.n_stack];
+
+		jankbpf__frame__init(frame);
+		frame->kernel = !strncmp(name, "k:", 2);
+		frame->function = (char *)name + (frame->kernel ? 2 : 0);
+		stack[sample.n_stack] = frame;
+	}
+	sample.stack = stack;
+	sample.state = (char *)value__state_word(state);
+	sample.ns = FIXTURE_MS;
+	bare.samples = list;
+	bare.n_samples = 1;
+	if (weights__of(&bare, &weights, &cnt))
+		abort();
+	ret = weights[0].first;
+	free(weights);
+	block__free(block);
+	return ret;
+}
+
+/* The innermost kernel functions of a preemption are left out, others never. */
+static void test_preemption(void)
+{
+#define K(name) "k:" name
+	static const struct {
+		uint32_t state;
+		size_t first;
+		const char *stack[6], *what;
+	} cases[] = {
+		{ JANK_STATE_RUNNABLE,
+		  2,
+		  { K("irqentry_exit_to_user_mode"), K("asm_sysvec_apic_timer_interrupt"), "spin" },
+		  "after an interrupt" },
+		{ JANK_STATE_RUNNABLE,
+		  3,
+		  { K("exit_to_user_mode_loop"), K("do_syscall_64"),
+		    K("entry_SYSCALL_64_after_hwframe"), "write", "main" },
+		  "after a system call" },
+		{ JANK_STATE_RUNNABLE,
+		  3,
+		  { K("el0_interrupt"), K("__el0_irq_handler_common"), K("el0t_64_irq"), "spin" },
+		  "arm64" },
+		{ JANK_STATE_RUNNABLE,
+		  1,
+		  { K("__cond_resched"), K("copy_page_range"), K("do_syscall_64"), "fork" },
+		  "within the kernel" },
+		{ JANK_STATE_RUNNABLE,
+		  0,
+		  { K("do_sched_yield"), K("do_syscall_64"), "sched_yield" },
+		  "a thread that yields" },
+		{ JANK_STATE_RUNNABLE, 0, { "schedule", "main" }, "a function of the program" },
+		{ JANK_STATE_RUNNABLE, 0, { K("asm_sysvec_x"), K("do_syscall_64") }, "no others" },
+		{ JANK_STATE_FUTEX, 0, { K("schedule"), K("futex_wait"), "lock" }, "a wait" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		is_uint(first_frame(cases[i].state, cases[i].stack), cases[i].first,
+			"the first frame: %s", cases[i].what);
+}
+
 /* --- hangs */
 
 struct counting {
@@ -233,6 +305,7 @@ int main(void)
 {
 	test_weights();
 	test_late();
+	test_preemption();
 	test_contradictions();
 	test_hangs();
 	test_held_hang_is_freed();

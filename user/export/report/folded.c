@@ -53,10 +53,10 @@ static void add_frame(struct strbuf *sb, const char *name)
 }
 
 /* The suffixes are those of the tools that fold other profiles: [k] kernel, [i] inlined. */
-static void add_stack(struct folded *f, const Jankbpf__Sample *sample)
+static void add_stack(struct folded *f, const struct weight *weight)
 {
-	for (size_t i = sample->n_stack; i-- > 0;) {
-		const Jankbpf__Frame *frame = sample->stack[i];
+	for (size_t i = weight->sample->n_stack; i-- > weight->first;) {
+		const Jankbpf__Frame *frame = weight->sample->stack[i];
 
 		strbuf__reset(&f->name);
 		frame__add_place(&f->name, frame, false);
@@ -77,7 +77,7 @@ static void make_line(struct folded *f, const Jankbpf__Block *block, const struc
 	if (*missing)
 		strbuf__addf(&f->line, ";%s", missing);
 	else
-		add_stack(f, weight->sample);
+		add_stack(f, weight);
 	strbuf__addf(&f->line, ";[%s]", value__state_word(weight->state));
 }
 

@@ -202,7 +202,8 @@ static int add_weight(struct pprof *p, const struct weight *weight)
 	if (*missing)
 		p->key[len++] = pprof__no_stack(&p->tables, missing);
 	else
-		len += pprof__locations(&p->tables, sample->stack, sample->n_stack, p->key + len);
+		len += pprof__locations(&p->tables, sample->stack + weight->first,
+					sample->n_stack - weight->first, p->key + len);
 	return count(p, len, weight);
 }
 

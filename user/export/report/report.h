@@ -118,6 +118,7 @@ struct weight {
 	uint32_t state;		       /* JANK_STATE_* */
 	uint32_t cnt;		       /* 1, or 0 if the sample was counted before */
 	uint64_t ns;
+	size_t first; /* frames of the stack before this one are the kernel's way to a preemption */
 };
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A file for speedscope: one profile for each fault (signature), its distinct stacks with their
- * wall time. The first frames are process and thread, the last one is the state.
+ * A file for speedscope: one profile for each fault (signature), the largest first, its distinct
+ * stacks with their wall time. The first frames are process and thread, the last one is the state.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -115,10 +115,10 @@ static void push(struct speedscope *s, uint32_t frame)
 }
 
 /* Pushes frames outermost first, as the file has them. */
-static void push_stack(struct speedscope *s, const Jankbpf__Sample *sample)
+static void push_stack(struct speedscope *s, const struct weight *weight)
 {
-	for (size_t i = sample->n_stack; i-- > 0;) {
-		const Jankbpf__Frame *frame = sample->stack[i];
+	for (size_t i = weight->sample->n_stack; i-- > weight->first;) {
+		const Jankbpf__Frame *frame = weight->sample->stack[i];
 
 		strbuf__reset(&s->name);
 		frame__add_place(&s->name, frame, false);
@@ -138,7 +138,7 @@ static void make_stack(struct speedscope *s, const Jankbpf__Block *block, uint32
 	if (*missing)
 		push(s, get_frame(s, missing, NULL, 0));
 	else
-		push_stack(s, weight->sample);
+		push_stack(s, weight);
 	strbuf__reset(&s->name);
 	strbuf__addf(&s->name, "[%s]", value__state_word(weight->state));
 	push(s, get_frame(s, strbuf__str(&s->name), NULL, 0));
@@ -327,6 +327,41 @@ static int write_profile(struct speedscope *s, struct jsonw *w, uint32_t nr)
 	return res;
 }
 
+struct rank {
+	uint32_t nr; /* of a profile */
+	uint64_t ns;
+};
+
+/* The largest first; of equal ones, the one that came first. */
+static int by_size(const void *pa, const void *pb)
+{
+	const struct rank *a = pa, *b = pb;
+
+	if (a->ns != b->ns)
+		return a->ns < b->ns ? 1 : -1;
+	return (a->nr > b->nr) - (a->nr < b->nr);
+}
+
+/* speedscope opens the first one. */
+static int write_profiles(struct speedscope *s, struct jsonw *w)
+{
+	uint32_t cnt = intern__cnt(s->profiles);
+	struct rank *ranks = calloc(cnt + 1, sizeof(*ranks));
+	int res = 0;
+
+	if (!ranks)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < cnt; i++)
+		ranks[i] = (struct rank){ i + 1, s->by_number[i].ns };
+	qsort(ranks, cnt, sizeof(*ranks), by_size);
+	jsonw__karray(w, "profiles");
+	for (uint32_t i = 0; !res && i < cnt; i++)
+		res = write_profile(s, w, ranks[i].nr);
+	jsonw__array_end(w);
+	free(ranks);
+	return res;
+}
+
 static int speedscope__finish(struct report *report)
 {
 	struct speedscope *s = (struct speedscope *)report;
@@ -339,11 +374,7 @@ static int speedscope__finish(struct report *report)
 	jsonw__kstr(&w, "$schema", SCHEMA);
 	jsonw__kstr(&w, "exporter", "jankbpf " JANK_VERSION);
 	jsonw__kstr(&w, "name", "jankbpf");
-	res = write_frames(s, &w);
-	jsonw__karray(&w, "profiles");
-	for (uint32_t nr = 1; !res && nr <= intern__cnt(s->profiles); nr++)
-		res = write_profile(s, &w, nr);
-	jsonw__array_end(&w);
+	res = write_frames(s, &w) ?: write_profiles(s, &w);
 	jsonw__object_end(&w);
 	strbuf__addc(&out->bytes, '\n');
 	return res ?: report_out__added(out);
