@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,6 +42,20 @@ struct sink_dir {
 	bool is_history;     /* the latter: it has no line among the records */
 };
 
+/*
+ * Held until the descriptor is closed. Nothing depends on it, since each record has a lock of its
+ * own; it only shows that there is a second writer.
+ */
+static void tell_other_writer(const char *dir, int fd, struct err *err)
+{
+	if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+		err__set(
+			err, EAGAIN,
+			"'%s': another jankbpf writes there, too, so both runs' records are mixed: "
+			"give each a directory of its own",
+			dir);
+}
+
 static int dir__open(struct sink_dir *d, struct err *err)
 {
 	int fd;
@@ -52,6 +67,7 @@ static int dir__open(struct sink_dir *d, struct err *err)
 		return fd;
 	d->dirfd = d->file.dirfd = d->retain.dirfd = fd;
 	d->hidden = false;
+	tell_other_writer(d->dir, fd, err);
 	return 0;
 }
 
