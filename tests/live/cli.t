@@ -44,7 +44,6 @@ refused "--format 'jsn': give text, json or proto; did you mean 'json'?" --forma
 refused "--loop 'rediss': did you mean 'redis'? There are epoll, " loops -l rediss
 refused "--pid '0' is out of range" -p 0
 refused "--pid '-1' is out of range" -p -1
-refused "--pid 'abc': give process ids; by name: -a -c abc" -p abc
 refused "--pid is empty" -p " "
 refused "--pid '99999999999' is out of range" -p 99999999999
 refused "--threshold '0' is out of range" -t 0 -p 1

@@ -88,6 +88,8 @@ static const struct good goods[] = {
 	{ "-a --main-thread", U8(filter.main_thread), true },
 	{ "-p 1 --main-thread", U8(filter.main_thread), true },
 	{ "-a -c redis* -c n?de", U32(filter.glob_cnt), 2 },
+	{ "-c x", U8(filter.all), true },
+	{ "loops -u 0", U8(filter.all), true },
 	{ "-a -u 0 -u 65534 -u root", U32(filter.uid_cnt), 3 },
 	{ "-a -l qt,glib -l qt", U64(loop_cnt), 2 },
 	{ "--loop=epoll -- true", U64(loop_cnt), 1 },
@@ -258,6 +260,10 @@ static void test_words(void)
 	is_int(fixture__parse("-a -u no-such-user", &opts, &err), -EINVAL,
 	       "a user that isn't there");
 	is_int(err.exit, JANK_EXIT_FAILED, "… is a failure, not wrong usage");
+	is_int(fixture__parse("-p no-such-name", &opts, &err), -ESRCH,
+	       "a process that isn't there");
+	is_int(err.exit, JANK_EXIT_FAILED, "… likewise");
+	has_str(err.msg, "--pid 'no-such-name': no process has this name", "with its name");
 
 	is_int(fixture__parse("-p 1 --disable-feature hw_cycles", &opts, &err), 0, "feature: %s",
 	       err.msg);

@@ -179,7 +179,7 @@ int filter__add_comm(struct filter *filter, const char *glob, struct err *err)
 	if (glob__compile(glob, &filter->globs[filter->glob_cnt]))
 		return refuse(err, JANK_EXIT_USAGE, EINVAL, "--comm", glob,
 			      "no process has such a name: names have 1 to 15 bytes");
-	filter->glob_cnt++;
+	filter->glob_texts[filter->glob_cnt++] = glob;
 	return 0;
 }
 

@@ -28,6 +28,7 @@ struct filter {
 	uint32_t uid_cnt, glob_cnt, cgroup_cnt, name_cnt;
 	uint32_t uids[FILTER_MAX];	    /* real uids, as in the initial user namespace */
 	struct jank_glob globs[FILTER_MAX]; /* of the process name (main thread's comm) */
+	const char *glob_texts[FILTER_MAX]; /* as they were given; borrowed */
 	int cgroup_fds[FILTER_MAX];	    /* cgroup v2 directories, owned: tasks in or below */
 	struct filter_name {
 		const char *name; /* of a cgroup as it was given; borrowed */

@@ -59,10 +59,10 @@ static int check_rows(struct parse *p)
 	return 0;
 }
 
-/* Checks the targets (-p, COMMAND or -a), and that only -a is narrowed. */
+/* Checks the targets (-p, COMMAND or -a). What narrows -a implies it. */
 static int check_targets(struct parse *p)
 {
-	const struct filter *filter = &p->opts->filter;
+	struct filter *filter = &p->opts->filter;
 	const char *narrows = filter->glob_cnt	 ? "-c"
 			      : filter->uid_cnt	 ? "-u"
 			      : filter->name_cnt ? "-g"
@@ -74,8 +74,10 @@ static int check_targets(struct parse *p)
 	if (filter->all && (p->opts->pid_cnt || p->opts->argv))
 		return parse__refuse(p, "-a is every process: give it alone, without %s",
 				     p->opts->argv ? "a COMMAND" : "-p");
-	if (narrows && !filter->all)
-		return parse__refuse(p, "%s narrows -a: give -a, too", narrows);
+	if (narrows && (p->opts->pid_cnt || p->opts->argv))
+		return parse__refuse(p, "%s narrows -a, every process: give it without %s", narrows,
+				     p->opts->argv ? "a COMMAND" : "-p");
+	filter->all |= !!narrows;
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "bpf/jank_abi.h"
 #include "options/options_table.h"
+#include "procfs/procinfo.h"
 
 #define DISABLED_MAX  64
 #define LOOP_FILE_MAX 32
@@ -261,9 +262,8 @@ static int parse_pid(const struct option_row *row, const char *word, uint64_t *r
 {
 	size_t len = strlen(word);
 
-	if (isalpha((unsigned char)*word) && len < JANK_COMM_SZ && strspn(word, name_bytes) == len)
-		return err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
-				     "--pid '%s': give process ids; by name: -a -c %s", word, word);
+	if (isalpha((unsigned char)*word) && strspn(word, name_bytes) == len)
+		return procname__find(word, ret, err);
 	return parse_range(parse__u64, row, word, ret, err);
 }
 

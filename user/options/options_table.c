@@ -211,7 +211,7 @@ const struct option_row option_rows[] = {
 	{ SECTION_TARGET, 'p', "pid", "PID[,PID…]", NULL, TRACES | LOOPS, option__set_pids,
 	  AT(pids), .min = 1, .max = PID_MAX,
 	  .help = "these processes, all their threads (repeatable)",
-	  .more = "Threads that they start later are followed. Tracing ends when all of them have "
+	  .more = "Or the name of a process, in full, if only one has it. Threads that they start later are followed. Tracing ends when all of them have "
 		  "ended." },
 	{ SECTION_TARGET, .arg = "COMMAND [ARG…]", .commands = TRACE,
 	  .help = "start COMMAND and trace it from its first instruction",
@@ -234,14 +234,14 @@ const struct option_row option_rows[] = {
 	  .more = "But for jankbpf itself. A process is looked at when one of its threads is seen "
 		  "to wait in a loop." },
 	{ SECTION_TARGET, 'c', "comm", "GLOB", NULL, TRACES | LOOPS, option__set_comm,
-	  .help = "narrow -a: processes with such a name (repeatable)",
+	  .help = "-a, narrowed: processes with such a name (repeatable)",
 	  .more = "The name that ps -o comm shows, in which * stands for any bytes and ? for one. "
 		  "Of -c, -u and -g each narrows further; several of one kind widen it." },
 	{ SECTION_TARGET, 'u', "uid", "UID|NAME", NULL, TRACES | LOOPS, option__set_uid,
-	  .help = "narrow -a: this user's processes (repeatable)",
+	  .help = "-a, narrowed: this user's processes (repeatable)",
 	  .more = "By the real user id. A name is looked up in /etc/passwd." },
 	{ SECTION_TARGET, 'g', "cgroup", "PATH", NULL, TRACES | LOOPS, option__set_cgroup,
-	  .help = "narrow -a: what runs in this cgroup or below it (repeatable)",
+	  .help = "-a, narrowed: what runs in this cgroup or below it (repeatable)",
 	  .more = "A path in the hierarchy of version 2, with or without /sys/fs/cgroup before it, "
 		  "or a "
 		  "systemd unit's name (redis.service, user.slice)." },

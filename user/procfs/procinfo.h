@@ -44,6 +44,12 @@ int procinfo__read_stat(pid_t pid, struct proc_info *ret, char *ret_state);
  */
 const char *procinfo__known_as(const struct proc_info *info);
 
+/*
+ * Finds the only process with that name (as of ps -o comm, or procinfo__known_as), but for this one
+ * and kernel threads. 0; -ESRCH or -ENOTUNIQ with a message that names --pid.
+ */
+int procname__find(const char *name, uint64_t *ret, struct err *err);
+
 /* By their first field in proc(5)'s stat, counted from 1. */
 enum procinfo_memory { PROCINFO_COMMAND_LINE = 48, PROCINFO_ENVIRONMENT = 50 };
 
