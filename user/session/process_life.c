@@ -368,6 +368,16 @@ static int explain(uint32_t pid, int code, struct err *err)
 	return err__set(err, code, "cannot watch process %u: %s", pid, strerror(code));
 }
 
+/* One that had ended before us. Our COMMAND is one only after its own exit status. */
+static bool is_zombie(pid_t pid)
+{
+	struct proc_info info;
+	char state;
+
+	return pid && !procinfo__read_stat(pid, &info, &state) && state == 'Z' &&
+	       info.parent_pid != (uint32_t)getpid();
+}
+
 int session__trace(struct session *s, pid_t pid, struct err *err)
 {
 	struct process_entry *process = process_table__add(&s->processes, pid);
@@ -381,7 +391,12 @@ int session__trace(struct session *s, pid_t pid, struct err *err)
 	res = machine__add_process(s->machine.machine, pid);
 	if (!res)
 		res = process_table__read(&s->processes, process, clock__mono_ns(), err);
-	if (res == -ESRCH)
-		return 0; /* it ended meanwhile: its pidfd reports that */
-	return res;
+	if (res != -ESRCH)
+		return res;
+	if (is_zombie(pid))
+		return err__set(
+			err, ESRCH,
+			"process %d has ended: it is there only until its parent waits for it",
+			pid);
+	return 0; /* it ended meanwhile: its pidfd reports that */
 }

@@ -475,6 +475,13 @@ static void finish_output(struct session *s)
 	sink_thread__finish(s->sink_thread, 0);
 }
 
+/* Whoever asked for records must learn from the exit status that some are missing. */
+static bool lost_output(const struct session *s)
+{
+	return s->opts->command == CMD_TRACE &&
+	       (s->losses.cnt[LOSS_UNWRITTEN] || s->losses.cnt[LOSS_JOURNAL]);
+}
+
 static void close_fd(int fd)
 {
 	if (fd >= 0)
@@ -498,6 +505,8 @@ static void close_session(struct session *s, int *status, struct err *err)
 	mains__free(s->discovery.mains);
 	sink_parts__close(&s->sink);
 	if (!err->msg[0] && deliver__failure(s->deliver, err) && !*status)
+		*status = JANK_EXIT_FAILED;
+	if (!*status && lost_output(s))
 		*status = JANK_EXIT_FAILED;
 	deliver__free(s->deliver);
 	sender_process__free(s->sender); /* the last batch is closed */
