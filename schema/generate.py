@@ -20,6 +20,7 @@ INTEGERS = {FIELD.TYPE_UINT32: (0, 2**32 - 1), FIELD.TYPE_UINT64: (0, 2**64 - 1)
 JSON_OF = {FIELD.TYPE_STRING: "string", FIELD.TYPE_BOOL: "boolean", FIELD.TYPE_DOUBLE: "number", FIELD.TYPE_MESSAGE: "object",
            **{kind: "integer" for kind in INTEGERS}}
 ROOT = "Record"
+TAKES = ("blocks", "times", "detail")  # enum loss_takes, there
 REDACT = ("paths", "peers", "messages", "code", "sentence")  # enum redact of user/export/json/json.h
 
 
@@ -73,6 +74,8 @@ class Field:
             yield f"{where}: type '{self.kind}' is of JSON's {wanted}, the field is not"
         if self.type["json"] == "number" and "decimals" not in self.type:
             yield f"{where}: type '{self.kind}' lacks decimals"
+        if (self.message == "Lost") != (self.flags.get("takes") in TAKES):
+            yield f"{where}: a reason of loss, and nothing else, has takes={'|'.join(TAKES)}"
         if self.is_free_text() and "redact" not in self.flags:
             yield f"{where}: free text without redact=CLASS"
         if set(self.redact()) - set(REDACT):
@@ -150,9 +153,10 @@ def c_table(messages):
                    f"{low}, {high}ull, {redact or 0}, {sub} }}, /* {field.name} */")
         yield "};"
     yield f"\nconst struct field *const fields__of_record = {c_name(ROOT)}_fields;"
-    yield "\nconst char *const fields__of_losses[] = {"
+    yield "\nconst struct loss_meaning fields__of_losses[] = {"
     for field in messages["Lost"][1]:
-        yield "\t" + json.dumps(" ".join(field.text.split())) + f", /* {field.name} */"
+        text = json.dumps(" ".join(field.text.split()))
+        yield f"\t{{ {text}, LOSS_TAKES_{field.flags['takes'].upper()} }}, /* {field.name} */"
     yield "};"
 
 

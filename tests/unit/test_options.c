@@ -260,7 +260,7 @@ static void test_words(void)
 	is_int(fixture__parse("-a -u no-such-user", &opts, &err), -EINVAL,
 	       "a user that isn't there");
 	is_int(err.exit, JANK_EXIT_FAILED, "… is a failure, not wrong usage");
-	is_int(fixture__parse("-p no-such-name", &opts, &err), -ESRCH,
+	is_int(fixture__parse("-p no-such-name", &opts, &err), -EINVAL,
 	       "a process that isn't there");
 	is_int(err.exit, JANK_EXIT_FAILED, "… likewise");
 	has_str(err.msg, "--pid 'no-such-name': no process has this name", "with its name");

@@ -96,8 +96,8 @@ static size_t unzip(const struct strbuf *body, char *to, size_t size)
 	return size - z.avail_out;
 }
 
-static void test_zstd(const struct backend_part *part, const struct batch *batch,
-		      const char *plain, size_t len)
+static void test_zstd(const struct backend_part *part, const struct batch *batch, const char *plain,
+		      size_t len)
 {
 #ifdef HAVE_ZSTD
 	struct backend_options settings = { .database = "d", .compress = COMPRESS_ZSTD };

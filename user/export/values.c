@@ -114,6 +114,16 @@ bool value__holds(const Jankbpf__Link *link)
 	return link->role && !strcmp(link->role, "held");
 }
 
+enum loss_takes value__loss_takes(const char *reason)
+{
+	const ProtobufCMessageDescriptor *descriptor = &jankbpf__lost__descriptor;
+
+	for (unsigned nr = 0; nr < descriptor->n_fields; nr++)
+		if (!strcmp(descriptor->fields[nr].name, reason))
+			return fields__of_losses[nr].takes;
+	return LOSS_TAKES_BLOCKS;
+}
+
 bool value__next_loss(const Jankbpf__Lost *lost, unsigned *pos, struct loss_count *ret)
 {
 	const ProtobufCMessageDescriptor *descriptor = &jankbpf__lost__descriptor;
@@ -125,7 +135,8 @@ bool value__next_loss(const Jankbpf__Lost *lost, unsigned *pos, struct loss_coun
 
 		if (!*(const protobuf_c_boolean *)(message + field->quantifier_offset))
 			continue;
-		*ret = (struct loss_count){ field->name, fields__of_losses[nr],
+		*ret = (struct loss_count){ field->name, fields__of_losses[nr].text,
+					    fields__of_losses[nr].takes,
 					    *(const uint64_t *)(message + field->offset) };
 		return true;
 	}

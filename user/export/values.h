@@ -8,6 +8,7 @@
 
 #include "base/strbuf.h"
 #include "bpf/jank_abi.h"
+#include "export/json/json.h"
 #include "model/durations.h"
 #include "schema/blockinfo.pb-c.h"
 #include <stdbool.h>
@@ -53,6 +54,7 @@ bool value__holds(const Jankbpf__Link *link);
 /* One reason of loss. */
 struct loss_count {
 	const char *reason, *meaning; /* static */
+	enum loss_takes takes;
 	uint64_t cnt;
 };
 
@@ -61,6 +63,9 @@ struct loss_count {
  * Accepts NULL.
  */
 bool value__next_loss(const Jankbpf__Lost *lost, unsigned *pos, struct loss_count *ret);
+
+/* What a reason of loss takes; blocks for an unknown one. */
+enum loss_takes value__loss_takes(const char *reason);
 
 /* Limits a share to 0..1. */
 double value__share(double share);

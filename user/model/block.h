@@ -394,13 +394,14 @@ struct summary {
 	uint64_t bpf_ns, bpf_runs;
 	bool bpf_known;	       /* the kernel's BPF statistics were available */
 	uint64_t start_cpu_ns; /* of it, before tracing began */
-	uint64_t user_cpu_ns, rss_kb;
+	uint64_t user_cpu_ns, rss_kb, pss_kb;
 	struct loop_hist *loops;
 	size_t loop_cnt;
 	uint64_t stopped_cnt; /* blocks not reported: the process was stopped most of the time */
 	struct unwatched_list unwatched;
 	struct over_shares over_share;
-	bool idle_loop; /* a loop waits and made no turn; not in the journal */
+	uint64_t incomplete_cnt; /* reported blocks and hangs that have losses of their own */
+	bool idle_loop;		 /* a loop waits and made no turn; not in the journal */
 	uint64_t paused_ns, blind_ns, governor_step_cnt; /* of an agent */
 	struct summary_reactions reactions;
 	struct summary_histories histories;

@@ -502,9 +502,9 @@ int output__block(struct output *out, struct block *block)
 	if (!is_asked_for(out, block) ||
 	    ignored__takes(out->ignored, out->options->ignore_cnt, block))
 		return 0;
-	count(out, LOSS_NO_MEMORY, reported__add(&out->reported, block));
 	count(out, LOSS_NO_MEMORY,
 	      block__add_loss(block, LOSS_NO_MEMORY, alloc__own_cnt() - failed));
+	count(out, LOSS_NO_MEMORY, reported__add(&out->reported, block));
 	record = record_of(out, block);
 	if (is_within_limits(out, block, record)) {
 		res = write_record(out, record);

@@ -33,6 +33,23 @@ static uint64_t rss_kb(pid_t pid)
 	return (uint64_t)resident * sysconf(_SC_PAGESIZE) / 1024;
 }
 
+/* Our processes share most of their pages: each page counts once. 0: not known. */
+static uint64_t pss_kb(pid_t pid)
+{
+	struct strbuf sb = STRBUF_INIT;
+	unsigned long kb = 0;
+	const char *line = NULL;
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", pid);
+	if (!file__read(path, 4096, &sb))
+		line = strstr(strbuf__str(&sb), "\nPss:");
+	if (line && sscanf(line, "\nPss: %lu", &kb) != 1)
+		kb = 0;
+	strbuf__free(&sb);
+	return kb;
+}
+
 /* All our processes that live now; 0: none. */
 static void list_own(const struct session *s, pid_t ret[OWN_PROCESSES])
 {
@@ -88,6 +105,21 @@ uint64_t session__own_rss_kb(const struct session *s)
 	list_own(s, pids);
 	for (size_t i = 0; i < OWN_PROCESSES; i++)
 		sum += pids[i] ? rss_kb(pids[i]) : 0;
+	return sum;
+}
+
+uint64_t session__own_pss_kb(const struct session *s)
+{
+	pid_t pids[OWN_PROCESSES];
+	uint64_t sum = 0, kb;
+
+	list_own(s, pids);
+	for (size_t i = 0; i < OWN_PROCESSES; i++) {
+		kb = pids[i] ? pss_kb(pids[i]) : 0;
+		if (pids[i] && !kb)
+			return 0;
+		sum += kb;
+	}
 	return sum;
 }
 

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "export/values.h"
 #include "files/apart.h"
 #include "files/file.h"
 #include "files/unread.h"
@@ -138,6 +139,20 @@ void session__keep_losses(struct session *s)
 		add_kernel_losses(s, &s->report.kernel_losses);
 }
 
+static bool is_detail(int reason)
+{
+	return value__loss_takes(loss__key(reason)) == LOSS_TAKES_DETAIL;
+}
+
+static uint64_t lost_cnt(const struct losses *losses)
+{
+	uint64_t ret = 0;
+
+	for (int i = 0; i < LOSS_CNT; i++)
+		ret += is_detail(i) ? 0 : losses->cnt[i];
+	return ret;
+}
+
 void session__report_unread(void)
 {
 	char text[512];
@@ -153,19 +168,42 @@ void session__report_unread(void)
 void session__report_losses(struct session *s)
 {
 	struct losses losses = sum_of(&s->losses, &s->report.kernel_losses);
-	struct strbuf line = STRBUF_INIT;
+	struct strbuf lost = STRBUF_INIT, detail = STRBUF_INIT;
 
-	for (int i = 0; i < LOSS_CNT; i++)
+	for (int i = 0; i < LOSS_CNT; i++) {
+		struct strbuf *line = is_detail(i) ? &detail : &lost;
+
 		if (losses.cnt[i])
-			strbuf__addf(&line, "%s%llu %s", line.len ? ", " : "",
+			strbuf__addf(line, "%s%llu %s", line->len ? ", " : "",
 				     (unsigned long long)losses.cnt[i], loss__key(i));
+	}
 	session__report_unread();
-	if (line.len)
-		log__warn("lost: %s", strbuf__str(&line));
-	strbuf__free(&line);
+	if (lost.len)
+		log__warn("lost: %s", strbuf__str(&lost));
+	if (detail.len)
+		log__info("no block is missing by it, but detail was left out: %s",
+			  strbuf__str(&detail));
+	strbuf__free(&lost);
+	strbuf__free(&detail);
 }
 
 /* --- the line that says that tracing began, and the status line */
+
+/* "all processes named redis* or nginx, of user 33, in cgroup user.slice" */
+static void add_filter(struct strbuf *sb, const struct filter *filter)
+{
+	strbuf__adds(sb, "all processes");
+	for (uint32_t i = 0; i < filter->glob_cnt; i++) {
+		strbuf__adds(sb, i ? " or " : " named ");
+		text__add_clean(sb, filter->glob_texts[i]);
+	}
+	for (uint32_t i = 0; i < filter->uid_cnt; i++)
+		strbuf__addf(sb, "%s%u", i ? " or " : " of user ", filter->uids[i]);
+	for (uint32_t i = 0; i < filter->name_cnt; i++) {
+		strbuf__adds(sb, i ? " or " : " in cgroup ");
+		text__add_clean(sb, filter->names[i].name);
+	}
+}
 
 static void add_watched(struct strbuf *sb, const struct session *s)
 {
@@ -176,7 +214,7 @@ static void add_watched(struct strbuf *sb, const struct session *s)
 	const struct process_entry *process = one ? process_table__find(&s->processes, pid) : NULL;
 
 	if (s->opts->filter.all)
-		strbuf__adds(sb, "all processes");
+		add_filter(sb, &s->opts->filter);
 	else if (!one)
 		strbuf__addf(sb, "%zu processes", s->opts->pid_cnt + !!s->opts->argv);
 	else if (s->opts->argv)
@@ -236,14 +274,16 @@ void session__status(struct session *s)
 	if (output__hang_cnt(s->sink.output))
 		strbuf__addf(&line, " · %llu hangs",
 			     (unsigned long long)output__hang_cnt(s->sink.output));
-	if (losses__total(&losses)) {
+	if (lost_cnt(&losses)) {
 		strbuf__adds(&line, " · lost ");
-		add_count(&line, losses__total(&losses));
+		add_count(&line, lost_cnt(&losses));
 	} else if (sum.dispatch_cnt) {
-		strbuf__adds(&line, " · nothing lost");
+		strbuf__adds(&line,
+			     losses__total(&losses) ? " · no block lost" : " · nothing lost");
 	}
 	strbuf__addf(&line, " · own CPU %.1f %%",
-		     100.0 * session__own_cpu_ns(s) / (elapsed ? elapsed : 1));
+		     100.0 * (double)(session__own_cpu_ns(s) - s->report.start_cpu_ns) /
+			     (double)(elapsed ?: 1));
 	log__status(strbuf__str(&line));
 	strbuf__free(&line);
 }
@@ -418,6 +458,7 @@ int session__send_summary(struct session *s)
 	summary->start_cpu_ns = s->report.start_cpu_ns;
 	summary->user_cpu_ns = session__own_cpu_ns(s);
 	summary->rss_kb = session__own_rss_kb(s);
+	summary->pss_kb = session__own_pss_kb(s);
 	losses = s->losses;
 	add_kernel_losses(s, &losses);
 	losses__add_memory(&losses);

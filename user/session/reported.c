@@ -42,6 +42,7 @@ int reported__add(struct reported *reported, const struct block *block)
 	struct reported_loop *loop = find(reported, block->pid, block->loop);
 	int res = 0;
 
+	reported->incomplete_cnt += block->lost_cnt > 0;
 	if (block->type == BLOCK_HANG) {
 		reported->hang_cnt++;
 		return 0;
@@ -84,6 +85,7 @@ void reported__set_summary(const struct reported *reported, struct summary *summ
 		others->block_cnt += reported->block_cnt - cnt;
 	summary->block_cnt = reported->block_cnt;
 	summary->hang_cnt = reported->hang_cnt;
+	summary->incomplete_cnt = reported->incomplete_cnt;
 }
 
 /* --- intervals */

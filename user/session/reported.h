@@ -27,6 +27,7 @@ struct reported {
 	struct reported_loop *loops;
 	struct reported_loop others;	      /* of further loops: pid 0 */
 	_Atomic uint64_t block_cnt, hang_cnt; /* the intake thread reads them, too */
+	uint64_t incomplete_cnt;	      /* those with losses of their own */
 	uint64_t told_hang_cnt;		      /* of them, in intervals */
 };
 

@@ -66,8 +66,16 @@ struct field {
 };
 
 extern const struct field *const fields__of_record;
+/* What is missing because of a loss: `takes` of fields.tbl. */
+enum loss_takes { LOSS_TAKES_BLOCKS, LOSS_TAKES_TIMES, LOSS_TAKES_DETAIL };
+
 /* What each loss means, in the order of Lost. */
-extern const char *const fields__of_losses[];
+struct loss_meaning {
+	const char *text;
+	enum loss_takes takes;
+};
+
+extern const struct loss_meaning fields__of_losses[];
 
 /*
  * Size in bytes of one value of the field in its message or array. Only for types that the schema

@@ -94,6 +94,7 @@ static Jankbpf__Cost *cost_of(struct record *r, const struct summary *summary)
 	}
 	SET(ret, user_cpu_ns, summary->user_cpu_ns);
 	SET(ret, rss_kb, summary->rss_kb);
+	SET_KNOWN(ret, pss_kb, summary->pss_kb);
 	SET_KNOWN(ret, start_cpu_ns, summary->start_cpu_ns);
 	if (summary->bpf_known && summary->dispatch_cnt)
 		SET(ret, ns_per_dispatch, (double)summary->bpf_ns / (double)summary->dispatch_cnt);
@@ -215,6 +216,7 @@ static Jankbpf__Summary *summary_of(struct record *r, const struct summary *summ
 	ret->histories = histories_of(r, &summary->histories);
 	SET_KNOWN(ret, paused_ns, summary->paused_ns);
 	SET_KNOWN(ret, blind_ns, summary->blind_ns);
+	SET_KNOWN(ret, incomplete, summary->incomplete_cnt);
 	SET_KNOWN(ret, governor_steps, summary->governor_step_cnt);
 	return ret;
 }

@@ -23,52 +23,75 @@
 
 #define LOG2_CNT 35 /* elements of Loop.log2; the last one also counts all longer durations */
 
-/* Show each loss with its reason: the reason is a stable key of the records. */
-void text__add_lost(struct text *t, const Jankbpf__Lost *lost)
+static void put_reasons(struct text *t, const Jankbpf__Lost *lost, bool detail)
 {
 	struct loss_count loss;
 	bool any = false;
 
-	for (unsigned i = 0; value__next_loss(lost, &i, &loss); any = true) {
-		text__put(t, STYLE_WARN, any ? "" : INDENT "lost:");
+	for (unsigned i = 0; value__next_loss(lost, &i, &loss);) {
+		if ((loss.takes == LOSS_TAKES_DETAIL) != detail)
+			continue;
+		if (!any)
+			text__put(t, STYLE_WARN, detail ? INDENT "left out:" : INDENT "lost:");
 		text__putf(t, STYLE_WARN, "%s %s %s", any ? "," : "", text__grouped(loss.cnt).str,
 			   loss.reason);
+		any = true;
 	}
 	if (any)
 		text__nl(t);
 }
 
-/*
- * Reasons by which a shown block may be wrong, not only incomplete: its times are those of the
- * probes that ran.
- */
-static bool is_of_times(const char *reason)
+/* Show each loss with its reason: the reason is a stable key of the records. */
+void text__add_lost(struct text *t, const Jankbpf__Lost *lost)
 {
-	static const char *const reasons[] = { "wakeup_missed", "probes_skipped", "bad_records" };
-
-	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
-		if (!strcmp(reason, reasons[i]))
-			return true;
-	return false;
+	put_reasons(t, lost, false);
+	put_reasons(t, lost, true);
 }
 
-/* Each loss of the run with its meaning, and whether durations are exact. */
-static void put_losses(struct text *t, const Jankbpf__Lost *lost)
+static void put_meaning(struct text *t, const struct loss_count *loss, const char *lost)
 {
-	bool any = false, exact = true;
+	text__putf(t, STYLE_WARN, INDENT "%s%s %s:", lost, text__grouped(loss->cnt).str,
+		   loss->reason);
+	text__wrap(t, STYLE_NONE, INDENT INDENT, loss->meaning);
+	text__nl(t);
+}
+
+/* What is only detail must not look like lost blocks. */
+static void put_detail_head(struct text *t, const Jankbpf__Summary *summary, bool exact)
+{
+	uint64_t all = summary->blocks + summary->hangs;
+
+	text__put(t, STYLE_NONE, INDENT);
+	text__put(t, STYLE_NONE,
+		  exact ? "all durations are exact; detail was left out" : "detail was left out");
+	if (summary->has_incomplete)
+		text__putf(t, STYLE_NONE, " of %s of %s record%s",
+			   text__grouped(summary->incomplete).str, text__grouped(all).str,
+			   all == 1 ? "" : "s");
+	text__put(t, STYLE_NONE, ":");
+	text__nl(t);
+}
+
+/* Each loss of the run with its meaning: lost blocks and times first, then what is only detail. */
+static void put_losses(struct text *t, const Jankbpf__Summary *summary)
+{
+	bool exact = true, any = false;
 	struct loss_count loss;
 
-	for (unsigned i = 0; value__next_loss(lost, &i, &loss); any = true) {
-		text__putf(t, STYLE_WARN, INDENT "lost: %s %s:", text__grouped(loss.cnt).str,
-			   loss.reason);
-		text__wrap(t, STYLE_NONE, INDENT INDENT, loss.meaning);
-		text__nl(t);
-		exact &= !is_of_times(loss.reason);
+	for (unsigned i = 0; value__next_loss(summary->lost, &i, &loss);) {
+		if (loss.takes == LOSS_TAKES_DETAIL)
+			continue;
+		put_meaning(t, &loss, "lost: ");
+		exact &= loss.takes != LOSS_TAKES_TIMES;
 	}
-	if (!any || !exact)
-		return;
-	text__put(t, STYLE_NONE, INDENT "The durations of all blocks shown are exact.");
-	text__nl(t);
+	for (unsigned i = 0; value__next_loss(summary->lost, &i, &loss);) {
+		if (loss.takes != LOSS_TAKES_DETAIL)
+			continue;
+		if (!any)
+			put_detail_head(t, summary, exact);
+		put_meaning(t, &loss, INDENT);
+		any = true;
+	}
 }
 
 /* "(4.7", "(34": two digits, and no exponent */
@@ -85,12 +108,15 @@ static bool lost_blocks(const Jankbpf__Summary *summary)
 	return lost && (lost->ring_full || lost->queue_full || lost->share_exceeded);
 }
 
-static bool lost_nothing(const Jankbpf__Summary *summary)
+static void put_lost_nothing(struct text *t, const Jankbpf__Lost *lost)
 {
 	struct loss_count loss;
-	unsigned pos = 0;
+	bool any = false;
 
-	return !value__next_loss(summary->lost, &pos, &loss);
+	for (unsigned pos = 0; value__next_loss(lost, &pos, &loss); any = true)
+		if (loss.takes != LOSS_TAKES_DETAIL)
+			return;
+	text__put(t, STYLE_NONE, any ? " · no block lost" : " · nothing lost");
 }
 
 /* Puts "(34 per million)", or percent for a high rate. */
@@ -126,8 +152,7 @@ static void put_totals(struct text *t, const Jankbpf__Summary *summary)
 		text__put(t, STYLE_NONE, " · ");
 		text__put_count(t, STYLE_HANG, summary->hangs, "hang");
 	}
-	if (lost_nothing(summary))
-		text__put(t, STYLE_NONE, " · nothing lost");
+	put_lost_nothing(t, summary->lost);
 	text__nl(t);
 }
 
@@ -159,7 +184,8 @@ static void put_cost(struct text *t, const Jankbpf__Summary *summary)
 	if (cost->has_bpf_ns)
 		add_side(&words, "kernel", cost->bpf_ns, summary->elapsed_ns);
 	add_side(&words, "user", cost->user_cpu_ns - start_ns, summary->elapsed_ns);
-	strbuf__addf(&words, "%.1f MiB", (double)cost->rss_kb / 1024);
+	strbuf__addf(&words, "%.1f MiB",
+		     (double)(cost->has_pss_kb ? cost->pss_kb : cost->rss_kb) / 1024);
 	if (start_ns) {
 		strbuf__adds(&words, "; before it: ");
 		clock__add_duration(&words, start_ns);
@@ -354,7 +380,7 @@ void text__add_summary(struct text *t, const Jankbpf__Summary *summary)
 	text__fill(t, STYLE_DIM, "━", t->width);
 	text__nl(t);
 	put_totals(t, summary);
-	put_losses(t, summary->lost);
+	put_losses(t, summary);
 	for (size_t i = 0; i < summary->n_over_share; i++)
 		add_over_share(t, summary->over_share[i]);
 	if (summary->stopped_blocks) {
