@@ -49,8 +49,9 @@ $(LIB): $(SCHEMA_OBJ)
 # Before the first build, no dependency file says which sources include them.
 $(OBJ) $(SCHEMA_OBJ): | $(PB_H)
 
-docs-record: $(DESCRIPTORS) #:sources docs/record.md and docs/losses.md, from the schema
+docs-record: $(DESCRIPTORS) #:sources docs/record.md, docs/losses.md and web/losses.js, from the schema
 	$(call generate,record) >docs/record.md
 	$(call generate,losses) >docs/losses.md
+	$(call generate,losses_js) >web/losses.js
 
 .PHONY: docs-record

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Makes what depends on the schema: the C table of fields, the JSON Schema, two pages of documentation.
 
-    generate.py DESCRIPTORS fields|schema|record|losses >FILE
+    generate.py DESCRIPTORS fields|schema|record|losses|losses_js >FILE
 
 DESCRIPTORS is what `protoc --include_source_info --descriptor_set_out` wrote. Fails if schema/fields.tbl and
 the descriptors do not have the same fields.
@@ -270,9 +270,18 @@ def losses_page(messages):
         yield f"| `{field.name}` | {cell(field.text)} |"
 
 
+def losses_js(messages):
+    yield "// SPDX-License-Identifier: GPL-2.0-or-later"
+    yield "// What a loss takes, and what it means. Made by `make docs-record` of schema/: do not edit.\n"
+    yield "export const LOSSES = {"
+    for field in messages["Lost"][1]:
+        yield f"  {field.name}: [{json.dumps(field.flags['takes'])}, {json.dumps(' '.join(field.text.split()))}],"
+    yield "};"
+
+
 def main(args):
     messages, table = load(args[0])
-    pages = {"fields": lambda: c_table(messages), "record": lambda: record_page(messages), "losses": lambda: losses_page(messages),
+    pages = {"fields": lambda: c_table(messages), "record": lambda: record_page(messages), "losses": lambda: losses_page(messages), "losses_js": lambda: losses_js(messages),
              "schema": lambda: [json.dumps(json_schema(messages, table), indent=1, ensure_ascii=False)]}
     print("\n".join(pages[args[1]]()))
 

@@ -57,7 +57,7 @@ export function blockPage(block, fault) {
     section("Functions", "width: time · colour: what the thread did · click to zoom", flameGraph(block.w)),
     section("Stacks", "innermost function first", stackTexts(block.w)),
     facts(block),
-    losses(restOf(block).lost, "This record is not complete"),
+    ...losses(restOf(block).lost, "this record"),
     report.cut ? el("p.dim", "Some names found no room in this report.") : null,
   ];
 }

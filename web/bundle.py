@@ -15,7 +15,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 # In the order of use; the last of a page starts it.
 MODULES = ("format", "dom", "data", "state", "copy", "list", "heatmap", "tip", "bar", "stacks", "flame", "timeline",
-           "facts", "fault", "block", "keys", "page")
+           "losses", "facts", "fault", "block", "keys", "page")
 SERVE_MODULES = ("serve_api", "serve_newest", "serve_actions", "serve_bar", "serve")
 DATA = "@DATA@"
 

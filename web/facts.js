@@ -4,6 +4,7 @@
 import { restOf } from "./data.js";
 import { el, section, titled } from "./dom.js";
 import { count, duration } from "./format.js";
+import { LOSSES } from "./losses.js";
 
 const GROUPS = [
   ["Message", "what the dispatch handled", ["message"]],
@@ -63,9 +64,16 @@ export function facts(block) {
   return section("Facts", "names as in docs/record.md", el("div.groups", groups));
 }
 
-export function losses(lost, title) {
-  const all = Object.entries(lost || {}).filter(([, n]) => n);
-  if (!all.length) return null;
-  return el("div.lost", el("h4", title), el("p", all.map(([reason, n]) => `${count(n)} ${reason}`).join(", ")),
-    el("p.dim", "docs/losses.md explains each reason."));
+function lossList(what, title, found) {
+  return found.length ? [el(what, el("h4", title), found.map(([reason, n, , meaning]) =>
+    el("p", el("b", `${count(n)} ${reason}`), " ", el("span.dim", meaning))))] : [];
+}
+
+// What is missing, with what each reason means. What is only detail must not look like lost blocks.
+export function losses(lost, whose) {
+  const all = Object.entries(lost || {}).filter(([, n]) => n).map(([reason, n]) => [reason, n, ...(LOSSES[reason] || ["blocks", ""])]);
+  const serious = all.filter(([, , takes]) => takes !== "detail");
+  const exact = serious.some(([, , takes]) => takes === "times") ? "Detail" : "Durations are exact; detail";
+  return [...lossList("div.lost", `Lost: ${whose}`, serious),
+    ...lossList("div.left-out", `${exact} was left out: ${whose}`, all.filter(([, , takes]) => takes === "detail"))];
 }

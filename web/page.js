@@ -33,7 +33,8 @@ function showTotals() {
 }
 
 function warnings() {
-  const ret = report.summaries.map((summary) => losses(summary.lost, "The run lost records")).filter(Boolean);
+  const ret = report.summaries.flatMap((summary) =>
+    losses(summary.lost, summary.incomplete ? `${plural(summary.incomplete, "record")} of the run` : "the run"));
   if (!report.complete) ret.push(el("p.lost", "This file is torn: its end is missing."));
   if (report.badLines) ret.push(el("p.lost", `${plural(report.badLines, "line")} of the data could not be read.`));
   return ret;

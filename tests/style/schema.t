@@ -75,14 +75,14 @@ def test_wrong(tap, scratch):
 
 def test_pages(tap, scratch):
     folder = copy_of_schema(scratch, "right")
-    for page in ("record", "losses"):
+    for page, name in ("record", "docs/record.md"), ("losses", "docs/losses.md"), ("losses_js", "web/losses.js"):
         run = generate(folder, page)
-        path = os.path.join(ROOT, "docs", f"{page}.md")
+        path = os.path.join(ROOT, name)
         content = ""
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
                 content = file.read()
-        tap.check(run.returncode == 0 and run.stdout == content, f"docs/{page}.md is generate.py's output (make docs-record)",
+        tap.check(run.returncode == 0 and run.stdout == content, f"{name} is generate.py's output (make docs-record)",
                   run.stderr)
     fields = generate(folder, "fields").stdout
     change(os.path.join(folder, "schema", "fields.tbl"), "decimals=4", "decimals=3")
