@@ -25,12 +25,12 @@ def summary(block):
     return (block.get("cause") or {}).get("summary") or ""
 
 
-def run(command, threshold="25ms", **options):
+def run(command, threshold="25ms", options=(), **popen):
     """Traces a program from the line that it reads to its end."""
-    program = start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options)
+    program = start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **popen)
     try:
         program.stdout.readline()
-        with Trace(program.pid, threshold=threshold) as trace:
+        with Trace(program.pid, threshold=threshold, options=options) as trace:
             program.stdin.write(b"\n")
             program.stdin.flush()
             program.wait(120)
@@ -117,6 +117,27 @@ def python():
     check_also(trace, "Python")
 
 
+# --- a hang is reported when it is one
+
+HANGS = """
+import asyncio, sys, time
+async def main():
+    for _ in range(COUNT):
+        asyncio.get_running_loop().call_soon(time.sleep, 1.6)
+        await asyncio.sleep(0.13)
+print("ready", flush=True)
+sys.stdin.readline()
+asyncio.run(main())
+"""
+
+
+def hangs():
+    trace = run(["/usr/bin/python3", "-c", HANGS.replace("COUNT", str(COUNT))], options=("--hang", "1s"))
+    late = [h["duration_ns"] / MS - 1000 for h in trace.hangs]
+    field.cases("a hang is reported at most 50 ms late", sum(ms < 50 for ms in late), max(COUNT, len(late)), 0.9, late)
+
+
 swing()
 python()
+hangs()
 field.done()

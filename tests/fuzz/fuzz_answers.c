@@ -517,6 +517,8 @@ static bool ask_frame(struct name_client *client, uint32_t op)
 		res = name_client_ops.function(client, 1, 99, &frame);
 	else if (op == NAME_CLASS)
 		res = name_client_ops.class(client, 1, 99, &frame);
+	else if (op == NAME_VARIABLE)
+		res = name_client_ops.variable(client, 1, 99, &frame);
 	else
 		found = name_client_ops.code(client, 1, 99, (struct code_opts){ .named = true },
 					     &frame);
@@ -686,6 +688,7 @@ static int64_t put_body(struct name_round *round)
 		return 0;
 	case NAME_FUNCTION:
 	case NAME_CLASS:
+	case NAME_VARIABLE:
 	case NAME_CODE:
 		put_frame();
 		return round->op == NAME_CODE;
@@ -720,6 +723,7 @@ static bool ask_name(struct name_client *client, struct name_round *round)
 		return ask_stacks(client, round->stacks, round->max);
 	case NAME_FUNCTION:
 	case NAME_CLASS:
+	case NAME_VARIABLE:
 	case NAME_CODE:
 		return ask_frame(client, round->op);
 	case NAME_UNWIND:

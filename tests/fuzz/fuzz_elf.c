@@ -119,6 +119,7 @@ static void read_module(const void *bytes, size_t len)
 static void read_others(const void *bytes, size_t len)
 {
 	char symbol[256];
+	uint64_t offset;
 	struct interp_elf script;
 	struct image img;
 	struct elf elf;
@@ -128,7 +129,8 @@ static void read_others(const void *bytes, size_t len)
 		return;
 	interp_elf__find(&elf, &script);
 	for (size_t i = 0; i < elf.load_cnt; i++)
-		elfobject__find(&elf, "_ZTV", elf.loads[i].vaddr + 16, symbol, sizeof(symbol));
+		elfobject__find(&elf, "_ZTV", elf.loads[i].vaddr + 16, symbol, sizeof(symbol),
+				&offset);
 	elf__close(&elf);
 }
 

@@ -287,8 +287,60 @@ static void test_ended_process(void)
 		       "a process that ends need not be a child");
 }
 
+/* The facts are found in /proc (test_futex_wait.c, tests/field/deadlock.t). */
+static struct block *in_deadlock(const char *lock)
+{
+	struct block *block = on_futex(STACK("c:pthread_mutex_lock", "handle"));
+
+	verdict__waited(block, JANK_WAITED_ARGS)->lock = strdup(lock);
+	block->deadlock = true;
+	return block;
+}
+
+static void add_holder(struct block *block, uint32_t tid, const char *comm, const char *waits_for)
+{
+	struct link *link =
+		verdict__link(block, LINK_HELD, verdict__task(10, tid, comm),
+			      waits_for ? JANK_STATE_FUTEX : JANK_STATE_CNT, NULL, STACK(NULL));
+	const struct jank_rec_waited raw = { .fd = -1 };
+
+	if (!waits_for)
+		return;
+	link->waited = wait_object__new(&raw);
+	link->waited->lock = strdup(waits_for);
+}
+
+static void test_deadlock(void)
+{
+	struct block *block = in_deadlock("mutex 'a'");
+
+	add_holder(block, 12, "indexer", "mutex 'b'");
+	add_holder(block, 10, "program", NULL);
+	blame__block(block);
+	is_str(block->cause.what, "deadlock", "a deadlock is the cause");
+	sentence__says(block,
+		       "main thread waited 150 ms in pthread_mutex_lock ← handle: deadlock: main "
+		       "thread → mutex 'a' held by thread 'indexer' (tid 12) → mutex 'b' held by "
+		       "the main thread",
+		       "with its threads and locks");
+	block = in_deadlock("mutex 'a'");
+	add_holder(block, 10, "program", NULL);
+	sentence__says(block,
+		       "main thread waited 150 ms in pthread_mutex_lock ← handle: deadlock: mutex "
+		       "'a', which it holds itself",
+		       "one thread is enough");
+	block = in_deadlock("mutex in the heap");
+	add_holder(block, 12, "", NULL);
+	block->chain[0].gone = LINK_ENDED;
+	sentence__says(block,
+		       "main thread waited 150 ms in pthread_mutex_lock ← handle: deadlock: main "
+		       "thread → mutex in the heap held by thread 12, which has ended",
+		       "or none");
+}
+
 int main(void)
 {
+	test_deadlock();
 	test_mutex();
 	test_other_locks();
 	test_by_waker();

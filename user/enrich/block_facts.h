@@ -55,8 +55,8 @@ int wait_object_names__link(struct link *link);
 /* --- all waits of a block */
 
 /*
- * Names the waits of the block's spans and of its chain's links, and the links' processes. ctx is
- * unused. Returns 0 or -ENOMEM.
+ * Names the waits of the block's spans and of its chain's links, and the links' processes. Finds
+ * deadlocks. ctx: the symbolizer; NULL: none. Returns 0 or -ENOMEM.
  */
 int block_waits__name(void *ctx, struct block *block);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "enrich/deadlock.h"
 #include "files/proc.h"
 #include "procfs/descriptor.h"
 #include "procfs/filepath.h"
@@ -382,6 +383,7 @@ int block_waits__name(void *ctx, struct block *block)
 {
 	int res = name_spans(block);
 
-	(void)ctx;
+	if (!res)
+		res = deadlock__find(ctx, block);
 	return res ? res : name_links(block);
 }

@@ -286,7 +286,7 @@ static void add_object(struct strbuf *sb, const Jankbpf__WaitedFor *waited)
 	const Jankbpf__Task *there = waited->peer_task;
 
 	if (!object)
-		object = waited->target;
+		object = waited->target ? waited->target : waited->lock;
 	if (object)
 		strbuf__addf(sb, "for %s", object);
 	if (waited->path && waited->device)

@@ -88,6 +88,9 @@ void answers__take_load(struct machine_load *ret, const Jankbpf__Cpu *cpu);
 int answers__take_message(struct message *ret, const Jankbpf__JournalAnswers *answers);
 /* Names of wait objects of its spans and links, and facts about its CPU and quota. */
 int answers__take_waited(struct block *block, const Jankbpf__Block *from);
+
+/* Takes the chain of a deadlock, after answers__take_waited. 0 or -ENOMEM. */
+int answers__take_deadlock(struct block *block, const Jankbpf__Block *from);
 /* Losses of the record that the replay does not know yet. */
 int answers__take_losses(struct block *block, const Jankbpf__Lost *lost);
 uint64_t answers__loss(const Jankbpf__Lost *lost, int reason); /* 0: none */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "journal/answers.h"
+#include "model/chain/chain.h"
 #include "model/loss.h"
 #include "model/sample.h"
 
@@ -105,8 +106,9 @@ static int take_waited(struct wait_object *ret, const Jankbpf__WaitedFor *from, 
 			  from->peer_task->comm);
 	if (from->futex_owner)
 		take_task(&ret->owner, pid, from->futex_owner->tid, from->futex_owner->comm);
-	if (take_text(&ret->target, from->target) || take_text(&ret->path, from->path) ||
-	    take_text(&ret->device, from->device) || take_text(&ret->peer, from->peer))
+	if (take_text(&ret->lock, from->lock) || take_text(&ret->target, from->target) ||
+	    take_text(&ret->path, from->path) || take_text(&ret->device, from->device) ||
+	    take_text(&ret->peer, from->peer))
 		return -ENOMEM;
 	return 0;
 }
@@ -182,6 +184,65 @@ int answers__take_waited(struct block *block, const Jankbpf__Block *from)
 				   from->n_preemptors);
 	res = res ? res : take_text(&block->role, from->role);
 	return res ? res : take_text(&block->network, from->network);
+}
+
+static int take_whole_link(struct link *ret, const Jankbpf__Link *from, struct block *block)
+{
+	const struct jank_rec_waited raw = { .fd = -1, .timeout_ns = UINT64_MAX };
+
+	*ret = (struct link){
+		.role = LINK_HELD,
+		.gone = !from->gone		     ? LINK_HERE
+			: strcmp(from->gone, "fork") ? LINK_ENDED
+						     : LINK_FORK,
+		.t_ns = from->t_ns,
+		.ns = from->ns,
+		.state = from->waited_for ? JANK_STATE_FUTEX : JANK_STATE_CNT,
+		.syscall = -1,
+		.syscall_name = from->waited_for ? "futex" : NULL,
+		.waited = from->waited_for ? wait_object__new(&raw) : NULL,
+	};
+	take_task(&ret->task, from->pid, from->tid, from->comm);
+	chain__keep_stack(ret, block);
+	if (from->waited_for && !ret->waited)
+		return -ENOMEM;
+	return take_link(ret, from);
+}
+
+/* Index of the wait that the chain explains; sample_cnt: it is not there. */
+static size_t explained(const struct block *block, const Jankbpf__Block *from)
+{
+	size_t i = 0;
+
+	while (i < block->sample_cnt &&
+	       (block->samples[i].t_ns != from->chain_sample || !block->samples[i].waited))
+		i++;
+	return i;
+}
+
+int answers__take_deadlock(struct block *block, const Jankbpf__Block *from)
+{
+	size_t sample = explained(block, from), cnt = from->n_chain;
+	struct link *links;
+	int res = 0;
+
+	if (sample == block->sample_cnt || !cnt || cnt > CHAIN_MAX)
+		return 0;
+	links = calloc(CHAIN_MAX, sizeof(*links));
+	if (!links)
+		return -ENOMEM;
+	for (size_t i = 0; i < cnt && !res; i++)
+		res = take_whole_link(&links[i], from->chain[i], block);
+	if (res) {
+		links__free(links, cnt);
+		return res;
+	}
+	links__free(block->chain, block->chain_cnt);
+	block->chain = links;
+	block->chain_cnt = cnt;
+	block->chain_sample = sample;
+	block->deadlock = true;
+	return 0;
 }
 
 uint64_t answers__loss(const Jankbpf__Lost *lost, int reason)

@@ -204,7 +204,7 @@ static void keep_answers(Jankbpf__Block *block)
 		const Jankbpf__WaitedFor *waited = block->samples[i]->waited_for;
 
 		if (waited && (waited->target || waited->path || waited->device || waited->peer ||
-			       waited->peer_task || waited->futex_owner))
+			       waited->peer_task || waited->futex_owner || waited->lock))
 			block->samples[kept++] = block->samples[i];
 	}
 	block->n_samples = kept;
@@ -247,6 +247,8 @@ int answers_writer__block(struct answers_writer *w, const struct block *block)
 		answers.n_events = set_events(block->message, events);
 		answers.events = events;
 	}
+	if (block->deadlock)
+		SET(&answers, deadlock, true);
 	answers.idle_place = block->idle_place.addresses;
 	answers.n_idle_place = block->idle_place.user_cnt;
 	return journal_writer__message(w->jw, JOURNAL_ANSWERS, &answers.base);

@@ -99,6 +99,7 @@ struct wait_object {
 	char *target; /* descriptor: "eventfd 12", "pipe 4711", "epoll"; NULL: not known */
 	char *path;   /* of a file */
 	char *device; /* device of the file: "vda", "tmpfs"; NULL: not known */
+	char *lock;   /* "mutex 'queue_lock'": in a deadlock; NULL: not known */
 	char *peer; /* remote end: "tcp 10.0.0.7:5432", "unix /run/x.sock"; NULL: none or unknown */
 	struct other_task peer_task; /* local peer; with a path: the FUSE daemon */
 	struct other_task owner;     /* of the mutex; only a live thread of the process */
@@ -183,6 +184,13 @@ enum link_role {
 	LINK_HELD, /* it held the mutex that the previous link waited for */
 };
 
+/* Why a holder will never release the lock. */
+enum link_gone {
+	LINK_HERE,  /* it may */
+	LINK_ENDED, /* it has ended */
+	LINK_FORK,  /* it is a thread of the parent, which had the lock at the fork */
+};
+
 /*
  * A link of the chain of wakers: a thread that the previous link waited for, and what it did during
  * that wait. All times cover the shared interval: ns is its length, part_ns the known time per
@@ -190,8 +198,10 @@ enum link_role {
  */
 struct link {
 	enum link_role role;
-	struct other_task task; /* ns unused */
-	char *process;		/* process name; NULL: not known */
+	enum link_gone gone;
+	struct other_task
+		task;  /* ns unused; gone: the tid as the lock has it, pid 0 or the parent */
+	char *process; /* process name; NULL: not known */
 	uint64_t t_ns, ns;
 	uint64_t part_ns[JANK_STATE_CNT];
 	uint32_t state; /* the largest part; JANK_STATE_CNT: only its wake-up was seen */
@@ -351,6 +361,7 @@ struct block {
 	struct link *chain;
 	size_t chain_cnt;
 	size_t chain_sample;	    /* that wait: index into samples */
+	bool deadlock;		    /* the chain shows why that wait cannot end */
 	unsigned stack_quality;	    /* enum stack_quality bits */
 	const char *quality_module; /* string in a sample's stack; NULL: none, or not known */
 	struct block_loss *lost;    /* only reasons with cnt > 0 */

@@ -46,6 +46,7 @@ void wait_object__free(struct wait_object *waited)
 	if (!waited)
 		return;
 	free(waited->target);
+	free(waited->lock);
 	free(waited->path);
 	free(waited->device);
 	free(waited->peer);
@@ -63,8 +64,9 @@ struct wait_object *wait_object__copy(const struct wait_object *from)
 	to->peer_task = from->peer_task;
 	to->owner = from->owner;
 	to->peer_task.cgroup = to->owner.cgroup = NULL;
-	if (!text__copy(&to->target, from->target) && !text__copy(&to->path, from->path) &&
-	    !text__copy(&to->device, from->device) && !text__copy(&to->peer, from->peer) &&
+	if (!text__copy(&to->lock, from->lock) && !text__copy(&to->target, from->target) &&
+	    !text__copy(&to->path, from->path) && !text__copy(&to->device, from->device) &&
+	    !text__copy(&to->peer, from->peer) &&
 	    !text__copy(&to->peer_task.cgroup, from->peer_task.cgroup) &&
 	    !text__copy(&to->owner.cgroup, from->owner.cgroup))
 		return to;
@@ -81,8 +83,8 @@ size_t wait_object__bytes(const struct wait_object *waited)
 {
 	if (!waited)
 		return 0;
-	return sizeof(*waited) + size_of(waited->target) + size_of(waited->path) +
-	       size_of(waited->device) + size_of(waited->peer);
+	return sizeof(*waited) + size_of(waited->lock) + size_of(waited->target) +
+	       size_of(waited->path) + size_of(waited->device) + size_of(waited->peer);
 }
 
 /* --- samples */

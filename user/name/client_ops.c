@@ -172,6 +172,11 @@ static int class(void *ctx, uint32_t pid, uint64_t vtable, struct frame *ret)
 	return one_frame(ctx, NAME_CLASS, pid, vtable, ret);
 }
 
+static int variable(void *ctx, uint32_t pid, uint64_t addr, struct frame *ret)
+{
+	return one_frame(ctx, NAME_VARIABLE, pid, addr, ret);
+}
+
 /* --- callers */
 
 static bool may_ask(struct name_client *client, const struct copy_event *copy)
@@ -476,6 +481,7 @@ const struct symbolizer_ops name_client_ops = {
 	.stacks = stacks,
 	.function = function,
 	.class = class,
+	.variable = variable,
 	.code = code,
 	.keep_code = keep_code,
 	.has_section = has_section,

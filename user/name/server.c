@@ -111,6 +111,11 @@ static int64_t serve_class(struct server *s, const struct name_request *req, str
 	return serve_frame(s, req, symbolizer__class);
 }
 
+static int64_t serve_variable(struct server *s, const struct name_request *req, struct wire *in)
+{
+	return serve_frame(s, req, symbolizer__variable);
+}
+
 /* --- code */
 
 static int64_t serve_code(struct server *s, const struct name_request *req, struct wire *in)
@@ -294,6 +299,7 @@ static const serve_fn serve[NAME_OP_CNT] = {
 	[NAME_STACKS] = serve_stacks,
 	[NAME_FUNCTION] = serve_function,
 	[NAME_CLASS] = serve_class,
+	[NAME_VARIABLE] = serve_variable,
 	[NAME_CODE] = serve_code,
 	[NAME_KEEP_CODE] = serve_keep_code,
 	[NAME_HAS_SECTION] = serve_has_section,

@@ -178,6 +178,20 @@ void event_loop__set_pulse(int fd, uint64_t period_ns)
 	timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL);
 }
 
+int event_loop__alarm(struct event_loop *loop, event_fn fn, void *ctx)
+{
+	const struct itimerspec never = { 0 };
+
+	return add_timer(loop, &never, 0, fn, ctx);
+}
+
+void event_loop__set_alarm(int fd, uint64_t at_ns)
+{
+	const struct itimerspec spec = { .it_value = timespec_of(at_ns) };
+
+	timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL);
+}
+
 int event_loop__round(struct event_loop *loop)
 {
 	struct epoll_event events[ROUND_MAX];

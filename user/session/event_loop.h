@@ -37,6 +37,10 @@ int event_loop__timer(struct event_loop *loop, uint64_t first_ns, uint64_t perio
 int event_loop__pulse(struct event_loop *loop, uint64_t period_ns, event_fn fn, void *ctx);
 void event_loop__set_pulse(int fd, uint64_t period_ns);
 
+/* A timer that fires once, at the time (CLOCK_MONOTONIC) that event_loop__set_alarm gives it. */
+int event_loop__alarm(struct event_loop *loop, event_fn fn, void *ctx);
+void event_loop__set_alarm(int fd, uint64_t at_ns);
+
 /* Waits for one round of events and calls their functions. Returns 0 or -errno. */
 int event_loop__round(struct event_loop *loop);
 

@@ -17,10 +17,13 @@
 #include "files/unread.h"
 #include "session/session_parts.h"
 
+#define ALARM_SLACK_NS NS_PER_MS /* the probes compare with their own clock, a moment earlier */
+
 struct look {
 	struct session *s;
 	struct strbuf *records; /* NULL: not wanted */
 	uint64_t open_ns;	/* time of the longest open dispatch */
+	uint64_t hang_ns;	/* when the next dispatch reaches a limit; UINT64_MAX: none will */
 	bool brief;		/* the counts are not wanted */
 };
 
@@ -35,6 +38,21 @@ static void add_counts(struct look *look, const struct jank_rec_thread *rec)
 		strbuf__add(look->records, rec, sizeof(*rec));
 }
 
+/* A dispatch that has not begun is as old as its delay. */
+static void look_ahead(struct look *look, const struct jank_rec_thread *rec)
+{
+	uint64_t age_ns = rec->open_ns ? rec->open_ns : rec->open_delay_ns;
+	const uint64_t *limits = look->s->report.hang_limits;
+	size_t i = 0;
+
+	while (i < JANK_HANG_LIMITS - 1 && limits[i] <= age_ns)
+		i++;
+	if (!age_ns || limits[i] <= age_ns || limits[i] == UINT64_MAX)
+		return;
+	if (rec->hdr.ts_ns + (limits[i] - age_ns) < look->hang_ns)
+		look->hang_ns = rec->hdr.ts_ns + (limits[i] - age_ns);
+}
+
 static void add_live(void *ctx, const struct jank_rec_thread *rec)
 {
 	struct look *look = ctx;
@@ -47,6 +65,7 @@ static void add_live(void *ctx, const struct jank_rec_thread *rec)
 	process_table__saw(&look->s->processes, &rec->hdr);
 	if (look->open_ns < rec->open_ns + rec->open_delay_ns)
 		look->open_ns = rec->open_ns + rec->open_delay_ns;
+	look_ahead(look, rec);
 	if (!look->brief)
 		add_counts(look, rec);
 }
@@ -55,8 +74,12 @@ static void look_at_threads(struct look *look)
 {
 	uint64_t now_ns = clock__mono_ns();
 
+	look->hang_ns = UINT64_MAX;
 	if (!loader__each_thread(look->s->loader, add_live, look))
 		loops__rest(look->s->intake.loops, now_ns, look->open_ns);
+	/* A later one is seen in time by the next look, and mostly ends before. */
+	if (look->hang_ns < now_ns + LOOK_MAX_NS)
+		event_loop__set_alarm(look->s->report.hang_fd, look->hang_ns + ALARM_SLACK_NS);
 }
 
 void session__look(struct session *s, struct strbuf *records)

@@ -396,15 +396,19 @@ uint64_t session__own_pss_kb(const struct session *s);
 
 /* --- report.c: counts, losses, status line, summary */
 
+#define LOOK_MAX_NS NS_PER_SEC /* between two looks at the threads */
+
 struct report {
-	struct hists *live;	       /* as of the last look at the threads */
-	uint64_t start_ns, status_ns;  /* of the run; of the last status line */
-	uint64_t look_ns;	       /* time of the last look */
-	size_t loop_cnt;	       /* at the last look */
-	bool told_reach;	       /* how far back the buffers of --record reach */
-	uint64_t start_cpu_ns;	       /* our CPU time before it */
-	struct losses kernel_losses;   /* as of the end */
-	struct over_shares over_share; /* of the queue */
+	struct hists *live;	      /* as of the last look at the threads */
+	uint64_t start_ns, status_ns; /* of the run; of the last status line */
+	uint64_t look_ns;	      /* time of the last look */
+	int hang_fd;		      /* alarm for a look when a dispatch reaches a limit */
+	uint64_t hang_limits[JANK_HANG_LIMITS]; /* ages of a dispatch; UINT64_MAX: none */
+	size_t loop_cnt;			/* at the last look */
+	bool told_reach;			/* how far back the buffers of --record reach */
+	uint64_t start_cpu_ns;			/* our CPU time before it */
+	struct losses kernel_losses;		/* as of the end */
+	struct over_shares over_share;		/* of the queue */
 };
 
 /* Looks at the threads: hangs go to the ring, counts to `live` and, if requested, to records. */

@@ -28,6 +28,7 @@ static int open_output(struct sink_parts *parts, const struct sink_parts_opts *o
 				     .message = message_names__fill,
 				     .message_ctx = &parts->message_names,
 				     .wait_objects = block_waits__name,
+				     .wait_objects_ctx = parts->symbolizer,
 				     .callers = stack_cache__fill,
 				     .callers_ctx = parts->stack_cache };
 

@@ -11,9 +11,8 @@
 #include "base/log.h"
 #include "session/session_parts.h"
 
-#define LOOK_MAX_NS	   NS_PER_SEC
 #define LOOK_MIN_NS	   (20 * NS_PER_MS)
-#define LOOKS_PER_HANG	   5 /* a hang is reported at most --hang / 5 late; see on_look */
+#define LOOKS_PER_HANG	   5 /* so a dispatch is seen before it hangs: then on_hang_due */
 #define STATUS_NS	   NS_PER_SEC
 #define COST_WINDOW_NS	   (100 * NS_PER_MS) /* the kernel's statistics are on so long */
 #define COST_REST_NS	   NS_PER_SEC
@@ -166,7 +165,7 @@ static void on_look(void *ctx, uint64_t arg)
 
 	(void)arg;
 	session__on_children(s);
-	/* The governor or an interval may just have looked: a hang is then up to half more late. */
+	/* The governor or an interval may just have looked. */
 	if (clock__mono_ns() - s->report.look_ns >= look_period(s->opts) / 2) {
 		if (needs_counts(s))
 			session__look(s, NULL);
@@ -187,6 +186,12 @@ static void on_look(void *ctx, uint64_t arg)
 		s->report.status_ns = clock__mono_ns();
 		session__status(s);
 	}
+}
+
+static void on_hang_due(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	session__look_for_hangs(ctx);
 }
 
 /* The user of `jankbpf top` pressed a key. */
@@ -244,10 +249,12 @@ int session__add_events(struct session *s, struct err *err)
 	int res;
 
 	machine_readings__due(machine);
+	override__hang_limits(s->opts, s->report.hang_limits);
 	if ((res = event_loop__add(s->event_loop, s->end.signal_fd, on_signal, s, 0)) < 0 ||
 	    (res = event_loop__add(s->event_loop, s->end.closed_fd, on_stop, s, 0)) < 0 ||
 	    (res = event_loop__add(s->event_loop, ring__fd(s->ring), on_ring, s, 0)) < 0 ||
 	    (res = event_loop__pulse(s->event_loop, look, on_look, s)) < 0 ||
+	    (res = s->report.hang_fd = event_loop__alarm(s->event_loop, on_hang_due, s)) < 0 ||
 	    (res = event_loop__timer(s->event_loop, EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
 	    (res = event_loop__timer(s->event_loop, 4 * EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
 	    (res = machine->timer_fd =

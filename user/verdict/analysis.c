@@ -73,7 +73,7 @@ int analysis__read(struct analysis *analysis, struct block *block)
 	}
 	if (block->chain_cnt && block->chain_sample < cnt) {
 		struct activity activity = activity__of_chain(block);
-		const char *reason = reason_of_chain(block);
+		const char *reason = block->deadlock ? "deadlock" : reason_of_chain(block);
 
 		analysis->reasons[block->chain_sample] =
 			reason ? reason : wait_reason__of(&activity);

@@ -16,7 +16,7 @@
 #define NEARLY_ALL   0.9
 #define PRESSURE_PCT 5 /* threshold for mentioning it */
 
-static void add_who(struct strbuf *sb, const struct block *block)
+void sentence__add_thread(struct strbuf *sb, const struct block *block)
 {
 	if (block->tid == block->pid)
 		strbuf__adds(sb, "main thread");
@@ -214,6 +214,10 @@ static void add_wait_details(struct clause *c, const struct activity *m, bool ch
 
 	if (chain && !gc)
 		add_place(c, m);
+	if (chain && c->block->deadlock) {
+		sentence__add_deadlock(c->sb, c->block, m->waited);
+		return;
+	}
 	sentence__add_object(c->sb, c->block, m, c->part->what);
 	if (chain) {
 		sentence__add_chain(c->sb, c->block, m, c->part->what, c->ns);
@@ -307,7 +311,7 @@ char *sentence__make(const struct analysis *analysis)
 {
 	struct strbuf sb = STRBUF_INIT;
 
-	add_who(&sb, analysis->block);
+	sentence__add_thread(&sb, analysis->block);
 	for (size_t i = 0; i < analysis->block->cause.part_cnt && i < CLAUSE_MAX; i++) {
 		if (i)
 			strbuf__adds(&sb, "; also");

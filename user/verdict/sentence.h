@@ -88,6 +88,7 @@ static inline bool words__is(const char *reason, const char *word)
 	X("semaphore", "for a semaphore")                                                          \
 	X("join", "for a thread's end")                                                            \
 	X("barrier", "at a barrier")                                                               \
+	X("deadlock", "in a deadlock")                                                             \
 	/* disk */                                                                                 \
 	X("fsync", "for the disk in fsync")                                                        \
 	X("read", "for data to be read")                                                           \
@@ -178,6 +179,13 @@ bool sentence__is_spent(const char *reason);
  */
 void sentence__add_chain(struct strbuf *sb, const struct block *block,
 			 const struct activity *activity, const char *reason, uint64_t ns);
+
+/* Adds ": deadlock: main thread → mutex 'a' held by …". waited: of the dispatch's own wait. */
+void sentence__add_deadlock(struct strbuf *sb, const struct block *block,
+			    const struct wait_object *waited);
+
+/* Adds "main thread", or "thread 'x'": the thread of the dispatch. */
+void sentence__add_thread(struct strbuf *sb, const struct block *block);
 
 /* Adds the owner or the waker, for a wait without a chain. */
 void sentence__add_other(struct strbuf *sb, const struct block *block, const struct sample *sample,

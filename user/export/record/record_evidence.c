@@ -106,7 +106,7 @@ static Jankbpf__WaitedFor *waited_of(struct record *r, const struct wait_object 
 
 	if (!waited ||
 	    !(fd >= 0 || timed || counted || waited->target || waited->path || waited->device ||
-	      waited->peer || waited->peer_task.pid || waited->owner.tid))
+	      waited->peer || waited->peer_task.pid || waited->owner.tid || waited->lock))
 		return NULL;
 	ret = NEW(r, waited_for);
 	if (fd >= 0)
@@ -121,6 +121,7 @@ static Jankbpf__WaitedFor *waited_of(struct record *r, const struct wait_object 
 	if (counted)
 		SET(ret, bytes, bytes);
 	ret->futex_owner = waited->owner.tid ? owner_of(r, &waited->owner) : NULL;
+	ret->lock = record__str(r, waited->lock);
 	return ret;
 }
 
@@ -143,6 +144,7 @@ static Jankbpf__Link *link_of(struct record *r, const struct link *link)
 	Jankbpf__Link *ret = NEW(r, link);
 
 	ret->role = link->role == LINK_HELD ? "held" : "woke";
+	ret->gone = link->gone == LINK_FORK ? "fork" : link->gone ? "ended" : NULL;
 	SET(ret, pid, link->task.pid);
 	SET(ret, tid, link->task.tid);
 	ret->comm = record__str(r, link->task.comm);

@@ -19,7 +19,7 @@
 /* "postgres/walwriter (pid 612, tid 613, nice 10)", "indexer (its tid 4711)" */
 static void put_task(struct text *t, const Jankbpf__Block *block, const Jankbpf__Link *link)
 {
-	const char *comm = link->comm && *link->comm ? link->comm : "?";
+	const char *comm = link->comm && *link->comm ? link->comm : link->gone ? "a thread" : "?";
 	bool own = link->pid == block->pid;
 	struct strbuf numbers = STRBUF_INIT;
 
@@ -28,13 +28,17 @@ static void put_task(struct text *t, const Jankbpf__Block *block, const Jankbpf_
 		text__put(t, STYLE_DIM, "/");
 	}
 	text__put(t, STYLE_BOLD, comm);
-	if (own && link->tid == link->pid)
+	if (link->gone)
+		strbuf__addf(&numbers, "tid %" PRIu32 ", %s", link->tid,
+			     strcmp(link->gone, "fork") ? "which has ended"
+							: "of the parent, before the fork");
+	else if (own && link->tid == link->pid)
 		strbuf__adds(&numbers, "its main thread");
 	else if (own)
 		strbuf__addf(&numbers, "its tid %" PRIu32, link->tid);
 	else
 		strbuf__addf(&numbers, "pid %" PRIu32, link->pid);
-	if (!own && link->tid != link->pid)
+	if (!own && !link->gone && link->tid != link->pid)
 		strbuf__addf(&numbers, ", tid %" PRIu32, link->tid);
 	text__add_priority(&numbers, link->priority);
 	text__putf(t, STYLE_NONE, " (%s)", strbuf__str(&numbers));
@@ -120,20 +124,25 @@ static void put_waited(struct text *t, const Jankbpf__Link *link)
 static void put_stack(struct text *t, const Jankbpf__Block *block, const struct frames *stack,
 		      const char *label)
 {
-	struct strbuf head = STRBUF_INIT;
+	struct strbuf head = STRBUF_INIT, names = STRBUF_INIT;
 
 	if (!stack->cnt)
 		return;
+	if (!text__shows_all(t)) {
+		text__add_head_frames(&names, t, stack);
+		if (!names.len)
+			return;
+	}
 	strbuf__addf(&head, text__shows_all(t) ? "%s:" : "%s ", label);
-	if (!text__shows_all(t))
-		text__add_head_frames(&head, t, stack);
+	strbuf__adds(&head, strbuf__str(&names));
 	text__put(t, STYLE_NONE, FRAME_INDENT);
 	text__put(t, STYLE_DIM, strbuf__str(&head));
 	text__nl(t);
 	if (text__shows_all(t))
 		text__add_frames(t, block, stack, NULL, SIZE_MAX);
-	t->out.failed |= head.failed;
+	t->out.failed |= head.failed | names.failed;
 	strbuf__free(&head);
+	strbuf__free(&names);
 }
 
 static void put_link(struct text *t, const Jankbpf__Block *block, size_t i)

@@ -212,6 +212,12 @@ static size_t user_begin(const struct frames *stack)
 	return i < stack->cnt ? i : 0;
 }
 
+/* An address alone tells a person nothing; -v and the record have it. */
+static bool is_named(const Jankbpf__Frame *frame)
+{
+	return (frame->function && *frame->function) || (frame->module && *frame->module);
+}
+
 void text__add_head_frames(struct strbuf *sb, const struct text *t, const struct frames *stack)
 {
 	size_t i = user_begin(stack), shown = 0;
@@ -219,7 +225,7 @@ void text__add_head_frames(struct strbuf *sb, const struct text *t, const struct
 	for (; i < stack->cnt && shown < HEAD_MAX; i++) {
 		const Jankbpf__Frame *frame = stack->list[i];
 
-		if (frame->kernel && is_scheduler(frame))
+		if ((frame->kernel && is_scheduler(frame)) || !is_named(frame))
 			continue;
 		strbuf__adds(sb, shown++ ? " ← " : "");
 		frame__add_name(sb, t, frame);

@@ -238,6 +238,20 @@ void chain__clear(struct chain *chain)
 	*chain = (struct chain){ 0 };
 }
 
+void chain__keep_stack(struct link *to, struct block *block)
+{
+	for (size_t i = 0; i < block->chain_cnt; i++) {
+		struct link *from = &block->chain[i];
+
+		if (from->task.tid != to->task.tid || from->state != to->state)
+			continue;
+		to->stack = from->stack;
+		from->stack = (struct stack){ 0 };
+		memcpy(to->part_ns, from->part_ns, sizeof(to->part_ns));
+		return;
+	}
+}
+
 /*
  * --- Lock holders, after user/enrich/ has resolved the owners of wait objects in /proc. In its own
  * pid namespace a process knows its threads by other ids. For a hang, only the id of a holder may
@@ -272,6 +286,8 @@ static bool settle(struct link *link, const struct other_task *owner)
 
 void chain__resolve_owners(struct block *block)
 {
+	if (block->deadlock) /* its owners are resolved */
+		return;
 	for (size_t i = 0; i < block->chain_cnt; i++) {
 		const struct wait_object *waited = waited_before(block, i);
 		const struct other_task none = { 0 };

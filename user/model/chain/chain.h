@@ -35,6 +35,12 @@ int chain__build(const struct thread_history *history, const struct chain_ask *a
 void chain__clear(struct chain *chain); /* frees the links */
 
 /*
+ * Moves the stack and the times of the chain's link of the same thread and state to `to`, which will
+ * replace it.
+ */
+void chain__keep_stack(struct link *to, struct block *block);
+
+/*
  * Sets the ids and names of lock holders from the owners of the wait objects, when those are known.
  * Cuts the chain before a holder that is not a thread.
  */

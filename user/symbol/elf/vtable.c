@@ -29,8 +29,8 @@
 
 struct object_search {
 	const char *prefix;
-	uint64_t vaddr;
-	struct names names; /* borrowed */
+	uint64_t vaddr, start; /* start: of the found object */
+	struct names names;    /* borrowed */
 	char *buf;
 	size_t cap;
 };
@@ -43,6 +43,7 @@ static int is_it(void *ctx, const Elf64_Sym *sym)
 	if (ELF64_ST_TYPE(sym->st_info) != STT_OBJECT || search->vaddr < sym->st_value ||
 	    search->vaddr - sym->st_value >= sym->st_size)
 		return 0;
+	search->start = sym->st_value;
 	len = names__get(&search->names, sym->st_name, search->buf, search->cap);
 	return len && len < search->cap - 1 &&
 	       !strncmp(search->buf, search->prefix, strlen(search->prefix));
@@ -60,7 +61,7 @@ static bool is_in_table(const struct elf *elf, struct object_search *search, uin
 }
 
 bool elfobject__find(const struct elf *elf, const char *prefix, uint64_t vaddr, char *buf,
-		     size_t cap)
+		     size_t cap, uint64_t *ret_offset)
 {
 	struct object_search search = { prefix, vaddr, .buf = buf, .cap = cap };
 	bool ret;
@@ -68,6 +69,7 @@ bool elfobject__find(const struct elf *elf, const char *prefix, uint64_t vaddr, 
 	names__init(&search.names);
 	ret = is_in_table(elf, &search, SHT_SYMTAB) || is_in_table(elf, &search, SHT_DYNSYM);
 	names__free(&search.names);
+	*ret_offset = vaddr - search.start;
 	return ret;
 }
 
@@ -80,6 +82,7 @@ bool elfobject__find(const struct elf *elf, const char *prefix, uint64_t vaddr, 
 struct reading {
 	struct process_env *env;
 	const struct process *process;
+	uint64_t zeroed_max; /* bytes behind a segment's file part that count as its data (.bss) */
 };
 
 /* The place of an address in a file. */
@@ -116,7 +119,7 @@ static bool is_beside(struct reading *rd, const struct region *region, uint64_t 
 		const struct elf_segment *seg = &mapped->module->loads[i];
 		uint64_t delta = addr - bias - seg->vaddr;
 
-		if (delta >= seg->file_size)
+		if (delta >= seg->file_size + rd->zeroed_max)
 			continue;
 		*ret = (struct place){ mapped, addr - bias, seg->offset + delta };
 		return true;
@@ -215,29 +218,39 @@ static size_t class_by_rtti(struct reading *rd, uint64_t vptr, char *buf, size_t
 	return class_of_symbol(name, buf, cap);
 }
 
-static size_t class_by_symbol(struct reading *rd, const struct place *place, char *buf, size_t cap)
+/* Writes the symbol's name; false: there is none. */
+static bool find_symbol(struct reading *rd, const struct place *place, const char *prefix,
+			char symbol[VTABLE_NAME_MAX], uint64_t *ret_offset)
 {
-	char symbol[VTABLE_NAME_MAX];
 	struct image img;
 	struct elf elf;
-	size_t len = 0;
+	bool ret = false;
 	int fd = process__open(rd->env, rd->process, place->mapped);
 
 	if (fd < 0)
-		return 0;
+		return false;
 	if (!module__image(place->mapped->module, fd, &img) && !elf__open(&elf, &img)) {
-		if (elfobject__find(&elf, "_ZTV", place->vaddr, symbol, sizeof(symbol)))
-			len = class_of_symbol(symbol, buf, cap);
+		ret = elfobject__find(&elf, prefix, place->vaddr, symbol, VTABLE_NAME_MAX,
+				      ret_offset);
 		elf__close(&elf);
 	}
 	close(fd);
-	return len;
+	return ret;
+}
+
+static size_t class_by_symbol(struct reading *rd, const struct place *place, char *buf, size_t cap)
+{
+	char symbol[VTABLE_NAME_MAX];
+	uint64_t offset;
+
+	return find_symbol(rd, place, "_ZTV", symbol, &offset) ? class_of_symbol(symbol, buf, cap)
+							       : 0;
 }
 
 size_t vtable__class(struct process_env *env, const struct process *process, uint64_t vptr,
 		     char *buf, size_t cap, struct mapped **ret)
 {
-	struct reading rd = { env, process };
+	struct reading rd = { .env = env, .process = process };
 	struct place place = { 0 };
 	uint64_t name;
 	size_t len;
@@ -248,5 +261,29 @@ size_t vtable__class(struct process_env *env, const struct process *process, uin
 	else if (find_place(&rd, vptr, &place))
 		len = class_by_symbol(&rd, &place, buf, cap);
 	*ret = place.mapped;
+	return len;
+}
+
+/* --- variables */
+
+#define ZEROED_MAX (1ull << 30) /* the symbol's size decides */
+
+size_t variable__name(struct process_env *env, const struct process *process, uint64_t addr,
+		      char *buf, size_t cap, struct mapped **ret, uint64_t *ret_offset)
+{
+	struct reading rd = { .env = env, .process = process, .zeroed_max = ZEROED_MAX };
+	char symbol[VTABLE_NAME_MAX];
+	struct place place;
+	size_t len;
+
+	if (!find_place(&rd, addr, &place) || !find_symbol(&rd, &place, "", symbol, ret_offset))
+		return 0;
+	*ret = place.mapped;
+	len = demangle__name(symbol, buf, cap);
+	if (len)
+		return len;
+	len = strnlen(symbol, cap - 1);
+	memcpy(buf, symbol, len);
+	buf[len] = '\0';
 	return len;
 }

@@ -18,9 +18,16 @@ size_t vtable__class(struct process_env *env, const struct process *process, uin
 
 /*
  * Writes the name of the object at vaddr to buf. The name must begin with prefix and fit into cap.
- * Returns false when there is none.
+ * *ret_offset: of vaddr in the object. Returns false when there is none.
  */
 bool elfobject__find(const struct elf *elf, const char *prefix, uint64_t vaddr, char *buf,
-		     size_t cap);
+		     size_t cap, uint64_t *ret_offset);
+
+/*
+ * Writes the demangled name of the variable at an address to buf. *ret: the mapping of its module.
+ * *ret_offset: of the address in the variable. Returns the length; 0: no variable with a name.
+ */
+size_t variable__name(struct process_env *env, const struct process *process, uint64_t addr,
+		      char *buf, size_t cap, struct mapped **ret, uint64_t *ret_offset);
 
 #endif

@@ -131,6 +131,9 @@ int symbolizer__stacks(struct symbolizer *sym, uint32_t pid, struct stack *const
 int symbolizer__function(struct symbolizer *sym, uint32_t pid, uint64_t addr, struct frame *ret);
 int symbolizer__class(struct symbolizer *sym, uint32_t pid, uint64_t vtable, struct frame *ret);
 
+/* The same for a variable with static storage that includes the address; ret->offset is in it. */
+int symbolizer__variable(struct symbolizer *sym, uint32_t pid, uint64_t addr, struct frame *ret);
+
 /*
  * Whether a word of memory may be a code address of a known process, by the mappings as last read.
  * Fills ret->module with the file as in maps. With `named`, fills ret->function with the name as in
@@ -190,6 +193,7 @@ struct symbolizer_ops {
 	int (*stacks)(void *ctx, uint32_t pid, struct stack *const *stacks, size_t cnt);
 	int (*function)(void *ctx, uint32_t pid, uint64_t addr, struct frame *ret);
 	int (*class)(void *ctx, uint32_t pid, uint64_t vtable, struct frame *ret);
+	int (*variable)(void *ctx, uint32_t pid, uint64_t addr, struct frame *ret);
 	bool (*code)(void *ctx, uint32_t pid, uint64_t addr, struct code_opts opts,
 		     struct frame *ret);
 	size_t (*keep_code)(void *ctx, uint32_t pid, const uint64_t *words, size_t cnt,

@@ -320,6 +320,27 @@ int symbolizer__class(struct symbolizer *sym, uint32_t pid, uint64_t vtable, str
 	return 0;
 }
 
+int symbolizer__variable(struct symbolizer *sym, uint32_t pid, uint64_t addr, struct frame *ret)
+{
+	const struct process *process;
+	char name[DEMANGLE_MAX];
+	struct mapped *mapped;
+	size_t len;
+
+	if (sym->remote)
+		return sym->remote->variable(sym->remote_ctx, pid, addr, ret);
+	*ret = (struct frame){ .address = addr };
+	process = symbolizer__known(sym, pid);
+	len = process ? variable__name(&sym->env, process, addr, name, sizeof(name), &mapped,
+				       &ret->offset)
+		      : 0;
+	if (!len)
+		return 0;
+	ret->function = pool__add(&sym->pool, name, len);
+	ret->module = pool__add(&sym->pool, mapped->path, strlen(mapped->path));
+	return ret->function && ret->module ? 0 : -ENOMEM;
+}
+
 bool symbolizer__code(struct symbolizer *sym, uint32_t pid, uint64_t addr, struct code_opts opts,
 		      struct frame *ret)
 {
