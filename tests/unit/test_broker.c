@@ -4,10 +4,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -113,6 +118,133 @@ static void test_files(void)
 	broker__forbid(broker, me);
 	is_int(in_client(open_it, &cases[0]), -EACCES, "refused once the process is gone");
 	broker__allow(broker, me);
+}
+
+/* --- files of a process that is not what it was */
+
+#define ATTACKER 61234
+
+struct changed {
+	const char *what;
+	void (*change)(const char *secret, const char *name);
+	int64_t want;
+};
+
+static void become_attacker(void)
+{
+	if (setgroups(0, NULL) || setresgid(ATTACKER, ATTACKER, ATTACKER) ||
+	    setresuid(ATTACKER, ATTACKER, ATTACKER))
+		_exit(1);
+}
+
+/* Shows the secret under the other name, in mounts of its own. */
+static void mount_over(const char *secret, const char *name)
+{
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) || mount(secret, name, NULL, MS_BIND, NULL))
+		_exit(1);
+}
+
+static void give_up_root(const char *secret, const char *name)
+{
+	become_attacker();
+	mount_over(secret, name);
+}
+
+/* Then /proc/PID is root's. */
+static void hide(const char *secret, const char *name)
+{
+	give_up_root(secret, name);
+	prctl(PR_SET_DUMPABLE, 0);
+}
+
+/* May be root again at any time. */
+static void half(const char *secret, const char *name)
+{
+	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount(secret, name, NULL, MS_BIND, NULL) || setresuid(ATTACKER, ATTACKER, 0))
+		_exit(1);
+}
+
+static void stay_root(const char *secret, const char *name)
+{
+	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount(secret, name, NULL, MS_BIND, NULL))
+		_exit(1);
+}
+
+static void check_changed(const struct changed *one)
+{
+	char root[64], secret[64], name[64];
+	const struct file_case file = { one->what, BROKER_IN_ROOT_NO_LINKS, root, name, 0 };
+	int ready[2], go[2];
+	pid_t pid;
+	char byte = 0;
+
+	snprintf(secret, sizeof(secret), "%s/secret", dir);
+	snprintf(name, sizeof(name), "%s/open", dir);
+	if (pipe(ready) || pipe(go))
+		abort();
+	pid = fork();
+	if (!pid) {
+		close(go[1]);
+		if (read(go[0], &byte, 1) == 1)
+			one->change(secret, name);
+		if (write(ready[1], &byte, 1) == 1)
+			while (read(go[0], &byte, 1) > 0)
+				;
+		_exit(0);
+	}
+	close(ready[1]);
+	broker__allow(broker, pid);
+	snprintf(root, sizeof(root), "/proc/%d/root", pid);
+	if (write(go[1], "g", 1) == 1 && read(ready[0], &byte, 1) == 1)
+		is_int(in_client(open_it, &file), one->want, "root's file over that of %s",
+		       one->what);
+	else
+		skip(1, "no namespaces for users");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	broker__forbid(broker, pid);
+	close(ready[0]);
+	close(go[0]);
+	close(go[1]);
+}
+
+static void test_changed(void)
+{
+	static const struct changed all[] = {
+		{ "a process that gave up root", give_up_root, -EPERM },
+		{ "one that made itself undumpable, too", hide, -EPERM },
+		{ "one that may be root again", half, -EPERM },
+		{ "a process of root: its own file", stay_root, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (!geteuid())
+			check_changed(&all[i]);
+}
+
+/* --- files of the kernel's own making */
+
+static void test_generated(void)
+{
+	char root[64];
+	const struct file_case cases[] = {
+		{ "sysfs", BROKER_PATH, NULL, "/sys/kernel/notes", -EPERM },
+		{ "sysfs in its root", BROKER_IN_ROOT, root, "/sys/kernel/notes", -EPERM },
+		{ "tracefs", BROKER_PATH, NULL, "/sys/kernel/tracing/README", -EPERM },
+		{ "debugfs", BROKER_PATH, NULL, "/sys/kernel/debug/sleep_time", -EPERM },
+		{ "shared memory", BROKER_PATH, NULL, "/dev/shm/jank-broker-test", 0 },
+	};
+	int fd = open(cases[4].path, O_CREAT | O_WRONLY, 0644);
+
+	snprintf(root, sizeof(root), "/proc/%d/root", getpid());
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		if (!access(cases[i].path, R_OK))
+			is_int(in_client(open_it, &cases[i]), cases[i].want, "a file of %s",
+			       cases[i].what);
+	close(fd);
+	unlink(cases[4].path);
 }
 
 static int64_t open_refused(const void *arg)
@@ -321,6 +453,8 @@ int main(void)
 	is_int(broker__new(&no_fetch, &broker), 0, "the thread is started");
 	is_int(broker__allow(broker, getpid()), 0, "a process is allowed");
 	test_files();
+	test_changed();
+	test_generated();
 	test_memory();
 	test_raw();
 	test_random();

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <poll.h>
 #include <pthread.h>
@@ -17,7 +16,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
@@ -42,8 +40,7 @@
 #define OWNERS_CNT  64 /* the oldest entry is dropped */
 #define OWNER_NS    (60 * NS_PER_SEC) /* after this time a refused user has another try */
 #define UNKNOWN	    ((uid_t)-1)
-#define REFUSED_MAX 64 /* the oldest entry is dropped, so it may be read again */
-#define STATUS_MAX  16384
+#define REFUSED_MAX 64	 /* the oldest entry is dropped, so it may be read again */
 #define ERRNO_MAX   4095 /* of the kernel's */
 
 enum op { OP_MEMORY, OP_FILE, OP_OPEN };
@@ -94,14 +91,6 @@ static struct {
  * threads
  */
 
-/* What it gives depends on who opens it. Its files have no size. */
-static bool is_of_procfs(int fd, const struct stat *st)
-{
-	struct statfs fs;
-
-	return !st->st_size && !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
-}
-
 static int64_t read_file(int handle, const struct request *req, char *to)
 {
 	char path[32] = "/proc/self/fd/";
@@ -118,7 +107,7 @@ static int64_t read_file(int handle, const struct request *req, char *to)
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && !is_of_procfs(fd, &st)) {
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && !openfile__is_generated(fd, &st)) {
 		n = pread(fd, to, req->len, req->at);
 		n = n < 0 ? -errno : n;
 	}
@@ -328,20 +317,9 @@ void apart__stop(void)
 /* The real user: of a setuid program the one who runs it. UNKNOWN also of an ended process. */
 static uid_t owner_of(uint32_t pid)
 {
-	struct strbuf text = STRBUF_INIT;
-	unsigned uid = UNKNOWN;
-	const char *line;
-	char path[32];
+	struct proc_uids uids;
 
-	if (!pid)
-		return UNKNOWN;
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", pid);
-	file__read(path, STATUS_MAX, &text);
-	line = strstr(strbuf__str(&text), "\nUid:");
-	if (line)
-		sscanf(line, "\nUid: %u", &uid);
-	strbuf__free(&text);
-	return uid;
+	return pid && proc__uids("/proc", pid, &uids) ? uids.real : UNKNOWN;
 }
 
 static struct owner *find_owner(uid_t uid)

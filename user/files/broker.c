@@ -5,20 +5,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/magic.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "base/hash.h"
 #include "base/socket.h"
 #include "base/thread.h"
 #include "files/apart.h"
+#include "files/broker_file.h"
 #include "files/broker_request.h"
 #include "files/file.h"
 #include "files/proc.h"
@@ -31,7 +30,6 @@
 /* A process that may be asked about, or a live thread that stands for it. */
 struct known {
 	uint32_t tid, pid;
-	uid_t uid;
 	UT_hash_handle hh;
 };
 
@@ -67,51 +65,36 @@ static struct known *find(const struct broker *broker, uint32_t tid)
 	return ret;
 }
 
-static bool knows(struct broker *broker, uint32_t tid, uid_t *ret_uid)
+static bool knows(struct broker *broker, uint32_t tid)
 {
-	const struct known *known;
+	bool ret;
 
 	pthread_mutex_lock(&broker->lock);
-	known = find(broker, tid);
-	if (known)
-		*ret_uid = known->uid;
+	ret = find(broker, tid);
 	pthread_mutex_unlock(&broker->lock);
-	return known;
+	return ret;
 }
 
-static int add(struct broker *broker, uint32_t tid, uint32_t pid, uid_t uid)
+static int add(struct broker *broker, uint32_t tid, uint32_t pid)
 {
 	struct known *known = find(broker, tid);
 
-	if (known) {
-		known->uid = uid;
+	if (known)
 		return 0;
-	}
 	known = calloc(1, sizeof(*known));
 	if (!known)
 		return -ENOMEM;
-	*known = (struct known){ .tid = tid, .pid = pid, .uid = uid };
+	*known = (struct known){ .tid = tid, .pid = pid };
 	HASH_ADD(hh, broker->known, tid, sizeof(known->tid), known);
 	return known ? 0 : -ENOMEM;
 }
 
-/* The owner of /proc/PID; a process that has just ended has none. */
-static uid_t user_of(uint32_t pid)
-{
-	char path[32];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
-	return stat(path, &st) ? (uid_t)-1 : st.st_uid;
-}
-
 int broker__allow(struct broker *broker, uint32_t pid)
 {
-	uid_t uid = user_of(pid);
 	int res;
 
 	pthread_mutex_lock(&broker->lock);
-	res = add(broker, pid, pid, uid);
+	res = add(broker, pid, pid);
 	pthread_mutex_unlock(&broker->lock);
 	return res;
 }
@@ -181,15 +164,14 @@ int broker__offer(struct broker *broker, int fd)
 
 /* True for "/proc/PID/REST" of a process in the table; *ret_rest is REST. */
 static bool is_of_known(struct broker *broker, const char *path, const char **ret_rest,
-			uid_t *ret_uid)
+			uint32_t *ret_pid)
 {
-	uint32_t pid;
 	int end = 0;
 
-	if (sscanf(path, "/proc/%" SCNu32 "/%n", &pid, &end) != 1 || !end)
+	if (sscanf(path, "/proc/%" SCNu32 "/%n", ret_pid, &end) != 1 || !end)
 		return false;
 	*ret_rest = path + end;
-	return knows(broker, pid, ret_uid);
+	return knows(broker, *ret_pid);
 }
 
 static bool is_one_of(const char *text, const char *const *list)
@@ -219,11 +201,11 @@ static bool may_read_own(struct broker *broker, const char *path)
 {
 	static const char *const of_process[] = { "maps", "stat", "status", NULL };
 	const char *rest;
-	uid_t uid;
+	uint32_t pid;
 
 	if (!strcmp(path, "/proc/kallsyms") || is_kernel_note(path))
 		return true;
-	return is_of_known(broker, path, &rest, &uid) && is_one_of(rest, of_process);
+	return is_of_known(broker, path, &rest, &pid) && is_one_of(rest, of_process);
 }
 
 /* Only files that the process has mapped, or its program. */
@@ -231,35 +213,14 @@ static bool may_follow(struct broker *broker, const char *path)
 {
 	const char *rest;
 	uint64_t start, end;
-	uid_t uid;
+	uint32_t pid;
 	int len = 0;
 
-	if (!is_of_known(broker, path, &rest, &uid))
+	if (!is_of_known(broker, path, &rest, &pid))
 		return false;
 	return !strcmp(rest, "exe") ||
 	       (sscanf(rest, "map_files/%" SCNx64 "-%" SCNx64 "%n", &start, &end, &len) == 2 &&
 		!rest[len]);
-}
-
-/*
- * Not asked of an O_PATH descriptor: its file system may never answer. The helper process that
- * reads such a file refuses procfs itself (apart.c).
- */
-static bool is_of_procfs(int fd)
-{
-	struct statfs fs;
-
-	return !(fcntl(fd, F_GETFL) & O_PATH) && !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
-}
-
-/*
- * A file that was found by its name: one that anybody may read, or that is the process's user's.
- * Not of procfs: the mode of /proc/PID/maps lets anybody read it, but the kernel asks for the
- * privileges of the process that opens it, which is the tracer.
- */
-static bool may_have(int fd, const struct stat *st, bool of_process, uid_t uid)
-{
-	return (st->st_mode & S_IROTH || (of_process && st->st_uid == uid)) && !is_of_procfs(fd);
 }
 
 /* --- operations */
@@ -291,26 +252,17 @@ static int open_offered(struct broker *broker, struct stat *st)
 	return res;
 }
 
-/* -EPERM: it is neither. */
 static int open_named(struct broker *broker, const struct broker_request *req, const char *path,
 		      const char *root, struct stat *st)
 {
-	uid_t uid = -1;
 	const char *rest;
-	int fd;
+	uint32_t pid;
 
 	if (req->op == BROKER_PATH)
-		fd = openfile__path(path, st);
-	else if (!is_of_known(broker, root, &rest, &uid) || strcmp(rest, "root"))
+		return broker_file__open(path, st);
+	if (!is_of_known(broker, root, &rest, &pid) || strcmp(rest, "root"))
 		return -EACCES;
-	else if (req->op == BROKER_IN_ROOT)
-		fd = openfile__in_root(root, path, st);
-	else
-		fd = openfile__in_root_no_links(root, path, st);
-	if (fd < 0 || may_have(fd, st, req->op != BROKER_PATH, uid))
-		return fd;
-	close(fd);
-	return -EPERM;
+	return broker_file__open_in_root(pid, path, req->op == BROKER_IN_ROOT, st);
 }
 
 /* A descriptor or -errno. */
@@ -324,7 +276,7 @@ static int open_file(struct broker *broker, const struct broker_request *req, co
 	if (req->op == BROKER_OFFERED)
 		return open_offered(broker, st);
 	if (req->op == BROKER_LINK)
-		fd = may_follow(broker, path) ? openfile__link(path, st) : -EACCES;
+		fd = may_follow(broker, path) ? broker_file__follow(path, st) : -EACCES;
 	else
 		fd = open_named(broker, req, path, root, st);
 	if (fd < 0 || !is_refused(broker, st))
@@ -337,12 +289,11 @@ static int open_file(struct broker *broker, const struct broker_request *req, co
 static int64_t read_bytes(struct broker *broker, const struct broker_request *req, int fd, char *to)
 {
 	size_t len = req->len < BROKER_DATA_MAX ? req->len : BROKER_DATA_MAX;
-	uid_t uid;
 	int res;
 
 	if (req->op == BROKER_FILE)
 		return fd < 0 ? -EBADF : apart__pread(fd, to, len, req->at);
-	if (!knows(broker, req->pid, &uid))
+	if (!knows(broker, req->pid))
 		return -EACCES;
 	if (req->op == BROKER_MEMORY)
 		return apart__memory(req->pid, req->at, to, len);
@@ -351,7 +302,7 @@ static int64_t read_bytes(struct broker *broker, const struct broker_request *re
 }
 
 /* The thread stands for its process from now on. */
-static int64_t live_tid(struct broker *broker, uint32_t pid, uid_t uid)
+static int64_t live_tid(struct broker *broker, uint32_t pid)
 {
 	uint32_t tid = live_tid__thread("/proc", pid);
 	const struct known *known;
@@ -359,19 +310,17 @@ static int64_t live_tid(struct broker *broker, uint32_t pid, uid_t uid)
 	pthread_mutex_lock(&broker->lock);
 	known = find(broker, pid);
 	if (known && tid != pid)
-		add(broker, tid, known->pid, uid);
+		add(broker, tid, known->pid);
 	pthread_mutex_unlock(&broker->lock);
 	return tid;
 }
 
 static int64_t ask_number(struct broker *broker, const struct broker_request *req)
 {
-	uid_t uid;
-
-	if (!knows(broker, req->pid, &uid))
+	if (!knows(broker, req->pid))
 		return -EACCES;
 	if (req->op == BROKER_LIVE_TID)
-		return live_tid(broker, req->pid, uid);
+		return live_tid(broker, req->pid);
 	if (req->op == BROKER_HAS_TID)
 		return proc__has_thread("/proc", req->pid, (uint32_t)req->at);
 	return ns_tid__find("/proc", req->pid, (uint32_t)req->at, TIDS_MAX);
@@ -382,7 +331,7 @@ static int64_t fetch(struct broker *broker, const struct broker_request *req, co
 		     int *ret_fd)
 {
 	const struct broker_fetch *by = &broker->fetch;
-	uid_t uid;
+	struct proc_uids uids = { .real = (uid_t)-1 };
 
 	if (!by->want)
 		return req->op == BROKER_FETCH_CNT ? 0 : -ENOENT;
@@ -394,9 +343,10 @@ static int64_t fetch(struct broker *broker, const struct broker_request *req, co
 		*ret_fd = by->open(by->ctx, build_id);
 		return *ret_fd < 0 ? -ENOENT : 0;
 	}
-	if (!knows(broker, req->pid, &uid))
+	if (!knows(broker, req->pid))
 		return -EACCES;
-	by->want(by->ctx, build_id, req->pid, uid);
+	proc__uids("/proc", req->pid, &uids);
+	by->want(by->ctx, build_id, req->pid, uids.real);
 	return 0;
 }
 

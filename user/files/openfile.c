@@ -6,12 +6,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -155,6 +157,26 @@ static bool trusts_for(dev_t dev, uint32_t pid)
 	      each_mount(strbuf__str(&table), is_memory_of, dev);
 	strbuf__free(&table);
 	return ret;
+}
+
+/*
+ * A file system without blocks has its content from the kernel, but for those in memory, and those
+ * whose daemon or lower file system says nothing.
+ */
+bool openfile__is_generated(int fd, const struct stat *st)
+{
+	static const unsigned long others[] = { TMPFS_MAGIC, RAMFS_MAGIC, HUGETLBFS_MAGIC,
+						FUSE_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC };
+	struct statfs fs;
+
+	if (st->st_blocks) /* spares most files the call */
+		return false;
+	if (fstatfs(fd, &fs))
+		return true;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if ((unsigned long)fs.f_type == others[i])
+			return false;
+	return !fs.f_blocks;
 }
 
 /* --- opening */

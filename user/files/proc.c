@@ -322,6 +322,22 @@ uint64_t proc__start_time(const char *proc, uint32_t pid)
 	return ret;
 }
 
+bool proc__uids(const char *proc, uint32_t pid, struct proc_uids *ret)
+{
+	struct strbuf sb = STRBUF_INIT;
+	char path[PATH_MAX];
+	const char *line;
+	bool known;
+
+	snprintf(path, sizeof(path), "%s/%u/status", proc, pid);
+	file__read(path, STATUS_MAX, &sb);
+	line = strstr(strbuf__str(&sb), "\nUid:"); /* a name has no newline there */
+	known = line && sscanf(line, "\nUid: %u %u %u %u", &ret->real, &ret->effective, &ret->saved,
+			       &ret->fs) == 4;
+	strbuf__free(&sb);
+	return known;
+}
+
 bool proc__exists(uint32_t pid)
 {
 	return !kill(pid, 0) || errno != ESRCH;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* --- a file, line by line, through a fixed buffer */
 
@@ -86,6 +87,17 @@ bool proc__exists(uint32_t pid);
 
 /* The start of a process, which tells it from a later one with its pid; 0: not known. */
 uint64_t proc__start_time(const char *proc, uint32_t pid);
+
+/* Real, effective, saved and file system user id, as of /proc/PID/status. */
+struct proc_uids {
+	uid_t real, effective, saved, fs;
+};
+
+/*
+ * False: the process has ended. Not the owner of /proc/PID: that is root for a process that made
+ * itself undumpable.
+ */
+bool proc__uids(const char *proc, uint32_t pid, struct proc_uids *ret);
 
 bool proc__has_thread(const char *proc, uint32_t pid, uint32_t tid);
 
