@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -243,6 +244,34 @@ static void test_stopped(void)
 	close_client();
 }
 
+/* It was given up, and what ended it is over. */
+static void test_revived(void)
+{
+	uint64_t addresses[2];
+	struct stack stack;
+
+	open_client("dies");
+	while (!client->gave_up)
+		symbolizer__trim(sym);
+	is_nameless("given up");
+	setenv(ROLE, "server", 1);
+	client->again_ns = clock__mono_ns() - 1;
+	name_stack(sym, &stack, addresses);
+	is_str(stack.frames[0].function, "known_function", "a minute later names are back");
+	ok(!client->gave_up, "and stay");
+	free(stack.frames);
+	close_client();
+}
+
+static void test_forbidden(void)
+{
+	open_client("forbidden");
+	is_nameless("it made a forbidden call");
+	is_uint(name_client__forbidden_cnt(client), 1, "which is counted");
+	is_int(name_client__restart_cnt(client), 1, "beside its end");
+	close_client();
+}
+
 static void test_always_dies(void)
 {
 	open_client("dies");
@@ -255,6 +284,9 @@ static void test_always_dies(void)
 	is_int(name_client__restart_cnt(client), 5, "after five ends in a row it is given up");
 	symbolizer__trim(sym);
 	is_int(name_client__restart_cnt(client), 5, "and not started again");
+	client->again_ns = clock__mono_ns() - 1;
+	is_nameless("a minute later it dies again");
+	is_int(name_client__restart_cnt(client), 6, "which was another try");
 	close_client();
 }
 
@@ -586,6 +618,19 @@ static int mark_and_die(void)
 	return 1;
 }
 
+/* As the filter's handler does it; with the sanitizers there is none. */
+static int make_forbidden_call(void)
+{
+	struct module_mark *mark =
+		mmap(NULL, sizeof(*mark), PROT_READ | PROT_WRITE, MAP_SHARED, NAME_MARK_FD, 0);
+	struct name_request req;
+
+	socket__receive(NAME_SOCKET_FD, &req, sizeof(req));
+	if (mark != MAP_FAILED)
+		mark->forbidden_call = SYS_socket + 1;
+	return 1;
+}
+
 static int be_process(const char *role)
 {
 	struct name_request req;
@@ -594,6 +639,8 @@ static int be_process(const char *role)
 		return garbage();
 	if (!strcmp(role, "marks"))
 		return mark_and_die();
+	if (!strcmp(role, "forbidden"))
+		return make_forbidden_call();
 	if (!strcmp(role, "dies of one"))
 		return die_of_one();
 	if (strcmp(role, "dies"))
@@ -610,6 +657,8 @@ int main(int argc, char **argv)
 	test_killed();
 	test_stopped();
 	test_always_dies();
+	test_revived();
+	test_forbidden();
 	test_dies_of_a_copy();
 	test_garbage();
 	test_refused_file();

@@ -8,6 +8,7 @@
 #include <linux/netlink.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -23,6 +24,7 @@
 #endif
 
 #include "deliver/confine.h"
+#include "name/name.h"
 #include "serve/serve.h"
 #include "session/tracer_filter.h"
 #include "tests/tap.h"
@@ -34,7 +36,7 @@ static int filter_deliver(void)
 {
 	const struct syscall_list *const lists[] = { &syscalls_base, &deliver_calls, NULL };
 
-	return syscall_filter__install(lists);
+	return syscall_filter__install(lists, NULL);
 }
 
 static int filter_fetch(void)
@@ -42,7 +44,7 @@ static int filter_fetch(void)
 	const struct syscall_list *const lists[] = { &syscalls_base, &syscalls_file_code,
 						     &fetch_calls, NULL };
 
-	return syscall_filter__install(lists);
+	return syscall_filter__install(lists, NULL);
 }
 
 static int start_tracer(void)
@@ -55,7 +57,7 @@ static int filter_screen(void)
 	const struct syscall_list *const lists[] = { &syscalls_base, &deliver_calls,
 						     &deliver_screen_calls, NULL };
 
-	return syscall_filter__install(lists);
+	return syscall_filter__install(lists, NULL);
 }
 
 /* Runs `look` under the filter, in a child. Returns its result; -1: a signal ended it. */
@@ -306,12 +308,62 @@ static void test_names(const struct syscall_list *list, const char *what)
 }
 #endif
 
+/* --- a process that a forbidden call ends */
+
+static _Atomic uint32_t *ended_by; /* shared with the child */
+
+static int filter_deadly(void)
+{
+	const struct syscall_list calls = { "write", NULL };
+	const struct syscall_list *const lists[] = { &syscalls_base, &calls, NULL };
+	const struct syscall_end end = { ended_by, "openat readlink" };
+
+	return syscall_filter__install(lists, &end);
+}
+
+static int make_socket(void)
+{
+	return socket(AF_INET, SOCK_STREAM, 0) >= 0 ? 1 : 2;
+}
+
+/* Hostile code would try to go on. */
+static int block_and_make_socket(void)
+{
+	const uint64_t all = ~0ull;
+
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, sizeof(all));
+	return make_socket();
+}
+
+static int make_allowed(void)
+{
+	return write(-1, "", 1) != -1 || errno != EBADF || open("/", O_RDONLY) != -1 ||
+	       errno != ENOSYS;
+}
+
+static void test_deadly(void)
+{
+	char *name = syscall_filter__call_name(SYS_socket);
+
+	ended_by = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	is_int(under(filter_deadly, make_allowed), 0,
+	       "an allowed call is made, and one that libraries try fails");
+	is_uint(*ended_by, 0, "and not noted");
+	is_int(under(filter_deadly, make_socket), -1, "a forbidden one ends the process");
+	is_uint(*ended_by, SYS_socket + 1, "its number is noted");
+	is_str(name, "socket", "it has a name");
+	free(name);
+	*ended_by = 0;
+	is_int(under(filter_deadly, block_and_make_socket), -1, "the first one ends it");
+	is_uint(*ended_by, SYS_rt_sigprocmask + 1, "also one that would block the signal");
+}
+
 static int filter_odd_names(void)
 {
 	const struct syscall_list odd = { "  getpid no_such_call getppid getpid ", NULL };
 	const struct syscall_list *const lists[] = { &syscalls_base, &odd, &odd, NULL };
 
-	return syscall_filter__install(lists);
+	return syscall_filter__install(lists, NULL);
 }
 
 static int look_at_odd_names(void)
@@ -324,7 +376,7 @@ static int filter_long_name(void)
 	const struct syscall_list odd = { "a_name_that_is_longer_than_any_of_the_kernel", NULL };
 	const struct syscall_list *const lists[] = { &odd, NULL };
 
-	return syscall_filter__install(lists) == -ENAMETOOLONG ? 0 : -EINVAL;
+	return syscall_filter__install(lists, NULL) == -ENAMETOOLONG ? 0 : -EINVAL;
 }
 
 static int look_at_nothing(void)
@@ -366,10 +418,13 @@ int main(int argc, char **argv)
 	test_names(&deliver_start_calls, "deliver's start");
 	test_names(&tracer_calls, "tracer");
 	test_names(&fetch_calls, "libdebuginfod");
+	test_names(&name_calls, "name");
 #endif
 	if (syscall_filter__is_available())
 		test_filters();
 	else
 		is_int(tracer_filter__start(DELIVER_PLAIN, false), -EOPNOTSUPP, "not available");
+	if (syscall_filter__is_available())
+		test_deadly();
 	return tap__done();
 }

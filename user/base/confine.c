@@ -48,6 +48,6 @@ int confine__limit(const struct confine_limits *limits)
 		return -errno;
 	res = limit_files(limits->file_max);
 	if (!res)
-		res = syscall_filter__install(lists);
+		res = syscall_filter__install(lists, limits->end);
 	return res == -EOPNOTSUPP ? 0 : res;
 }

@@ -22,6 +22,7 @@ struct confine_limits {
 	int orphan_signal; /* sent to the process when the thread that started it ends */
 	/* Allowed besides syscalls_base. more: NULL for none. */
 	const struct syscall_list *calls, *more;
+	const struct syscall_end *end; /* of a forbidden call; NULL: it fails */
 };
 
 /*

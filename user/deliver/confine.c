@@ -90,7 +90,7 @@ static int confine(const struct confine_limits *limits, const struct options *op
 int confine__deliver(enum deliver_kind kind, const struct options *opts, struct err *err)
 {
 	const struct confine_limits limits = { DELIVER_FILE_MAX, CONFINE_ORPHANED, &deliver_calls,
-					       deliver__more_calls(kind) };
+					       deliver__more_calls(kind), NULL };
 
 	return confine(&limits, opts, "write records", err);
 }
@@ -98,7 +98,7 @@ int confine__deliver(enum deliver_kind kind, const struct options *opts, struct 
 int confine__downloader(struct err *err)
 {
 	const struct confine_limits limits = { FETCH_FILE_MAX, SIGKILL, &fetch_calls,
-					       &syscalls_file_code };
+					       &syscalls_file_code, NULL };
 
 	return confine(&limits, NULL, "download debug files", err);
 }
@@ -106,7 +106,7 @@ int confine__downloader(struct err *err)
 int confine__sender(const struct options *opts, struct err *err)
 {
 	const struct confine_limits limits = { FETCH_FILE_MAX, SIGKILL, &fetch_calls,
-					       &syscalls_file_code };
+					       &syscalls_file_code, NULL };
 
 	return confine(&limits, opts, "send records", err);
 }

@@ -31,6 +31,7 @@ struct block_loss;
 	X(UNREAD, "files_unread")		  /* over a limit, or of another owner */          \
 	X(DELIVER_RESTARTED, "deliver_restarted") /* the process with the sinks ended */           \
 	X(NAMER_RESTARTED, "namer_restarted")	  /* the process that makes names ended */         \
+	X(NAMER_FORBIDDEN, "namer_forbidden") /* … for a system call that it must not make */    \
 	X(NO_MEMORY, "out_of_memory")
 
 #define USER_X_LOSS(NAME, key) LOSS_##NAME,

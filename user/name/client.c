@@ -15,9 +15,11 @@
 #include "base/log.h"
 #include "base/own_process.h"
 #include "base/socket.h"
+#include "base/syscall_filter.h"
 #include "files/file.h"
 
-#define DEATHS_MAX 5 /* in a row, without an answer */
+#define DEATHS_MAX 5		     /* in a row, without an answer */
+#define AGAIN_NS   (60 * NS_PER_SEC) /* after them, until the next try */
 #define TICK_US	   250000
 #define SEND_S	   5 /* it reads a request when it has answered the one before */
 /*
@@ -138,6 +140,26 @@ static void end(struct name_client *client, bool at_once)
 	own_process__end(&client->pid, &client->sock, at_once, &client->status);
 }
 
+/* Counts an end by a forbidden call. Returns the call's number + 1; 0: another end. */
+static uint32_t take_forbidden(struct name_client *client)
+{
+	uint32_t call = client->mark->forbidden_call;
+
+	client->mark->forbidden_call = 0;
+	client->forbidden_cnt += call != 0;
+	return call;
+}
+
+static void add_forbidden(struct strbuf *sb, uint32_t nr)
+{
+	char *name = syscall_filter__call_name(nr);
+
+	strbuf__addf(sb, ", for the forbidden system call %u", nr);
+	if (name)
+		strbuf__addf(sb, " (%s)", name);
+	free(name);
+}
+
 /* A file that was being read at two ends of the process is not opened again. */
 static void suspect_file(struct name_client *client)
 {
@@ -159,17 +181,20 @@ static void suspect_file(struct name_client *client)
 	client->suspects[client->suspect_cnt++ % SUSPECTS_MAX] = now;
 }
 
-static void report_end(const struct name_client *client, bool gives_up)
+/* call: as of take_forbidden. */
+static void report_end(const struct name_client *client, uint32_t call)
 {
 	const struct task *task = &tasks[client->task];
 	struct strbuf how = STRBUF_INIT;
 
 	own_process__add_end(&how, client->status);
+	if (call)
+		add_forbidden(&how, call - 1);
 	log__status(NULL);
-	if (gives_up)
+	if (client->gave_up)
 		log__warn("the process that %s ended %u times in a row without an answer (last: "
-			  "%s): %s are missing from now on; see the kernel's log (dmesg) for a "
-			  "reason such as lack of memory",
+			  "%s): %s are missing until it is started again, in a minute; see the "
+			  "kernel's log (dmesg) for a reason such as lack of memory",
 			  task->does, client->death_cnt, strbuf__str(&how), task->lacks);
 	else
 		log__warn("the process that %s ended, or made no progress (%s): it is started "
@@ -181,6 +206,8 @@ static void report_end(const struct name_client *client, bool gives_up)
 /* Ends the process and starts another, which learns each target with the next request about it. */
 static void restart(struct name_client *client, struct name_target *target)
 {
+	uint32_t call;
+
 	end(client, true);
 	suspect_file(client);
 	if (target)
@@ -190,9 +217,35 @@ static void restart(struct name_client *client, struct name_target *target)
 	client->leased_before += client->leased_cnt;
 	client->cut_cnt = client->leased_cnt = 0;
 	client->gave_up = client->death_cnt == DEATHS_MAX || start(client);
-	if (client->gave_up || !client->restart_cnt)
-		report_end(client, client->gave_up);
+	client->again_ns = clock__mono_ns() + AGAIN_NS;
+	call = take_forbidden(client);
+	/* What hostile code tried is worth a line each time, as long as it is rare. */
+	if ((client->gave_up && !client->reported) || !client->restart_cnt ||
+	    (call && client->forbidden_cnt <= DEATHS_MAX))
+		report_end(client, call);
+	client->reported |= client->gave_up;
 	client->restart_cnt++;
+}
+
+/*
+ * A minute after the process was given up, it is tried again: what ended it may be over. A target
+ * that ended it too often has one more request. True: it runs.
+ */
+static bool runs(struct name_client *client)
+{
+	struct name_target *target, *next;
+
+	if (!client->gave_up)
+		return true;
+	if (clock__mono_ns() < client->again_ns)
+		return false;
+	client->again_ns = clock__mono_ns() + AGAIN_NS;
+	client->gave_up = start(client);
+	client->death_cnt = 0;
+	HASH_ITER (hh, client->targets, target, next)
+		if (target->death_cnt >= TARGET_DEATHS_MAX)
+			target->death_cnt = TARGET_DEATHS_MAX - 1;
+	return !client->gave_up;
 }
 
 /* --- a request and its answer */
@@ -357,8 +410,12 @@ static int send_mapped(struct name_client *client)
 
 void name_client__flush(struct name_client *client)
 {
-	if (!client->gave_up && send_mapped(client))
+	if (runs(client) && send_mapped(client))
 		restart(client, NULL);
+	if (client->gave_up) { /* it reads all mappings anew when it runs again */
+		strbuf__reset(&client->mapped);
+		client->mapped_cnt = 0;
+	}
 }
 
 /* Tells a process that was started again about a target. */
@@ -389,7 +446,7 @@ int64_t name_client__ask(struct name_client *client, const struct name_request *
 	int res = 0;
 
 	*ret = (struct wire){ .bad = true };
-	if (client->gave_up)
+	if (!runs(client))
 		return -ECHILD;
 	sent.size = client->out.len;
 	if (client->out.failed || sent.size > NAME_REQUEST_MAX)
@@ -546,6 +603,11 @@ void name_client__hurry(struct name_client *client)
 uint64_t name_client__restart_cnt(const struct name_client *client)
 {
 	return client ? client->restart_cnt : 0;
+}
+
+uint64_t name_client__forbidden_cnt(const struct name_client *client)
+{
+	return client ? client->forbidden_cnt : 0;
 }
 
 pid_t name_client__pid(const struct name_client *client)

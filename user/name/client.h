@@ -41,9 +41,10 @@ struct name_client {
 	_Atomic bool hurries;
 	uint64_t start_nr;  /* counts starts of the process */
 	unsigned death_cnt; /* since the last answer */
-	_Atomic uint64_t restart_cnt;
-	bool gave_up;
-	int status; /* of the process that ended last, as of waitpid */
+	_Atomic uint64_t restart_cnt, forbidden_cnt;
+	bool gave_up, reported;
+	uint64_t again_ns; /* CLOCK_MONOTONIC: when it is tried again */
+	int status;	   /* of the process that ended last, as of waitpid */
 	struct broker *broker;
 	struct fetch *fetch;
 	struct name_target *targets;

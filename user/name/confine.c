@@ -10,9 +10,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "files/lone_uid.h"
 #include "name/name.h"
 
-#define NOBODY	 65534
 #define FILE_MAX 8192
 #define DATA_MAX (1ull << 30)
 
@@ -24,14 +24,16 @@
 #endif
 
 /* Without the capability the process keeps its user, which is root without power. */
-static int become_nobody(void)
+static int take_user(uid_t uid)
 {
 	capng_get_caps_process();
 	if (!capng_have_capability(CAPNG_EFFECTIVE, CAP_SETUID) ||
 	    !capng_have_capability(CAPNG_EFFECTIVE, CAP_SETGID))
 		return 0;
-	if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
-	    setresuid(NOBODY, NOBODY, NOBODY))
+	/* A namespace may map the users only; its group needs to be no one's own. */
+	if (setgroups(0, NULL) ||
+	    (setresgid(uid, uid, uid) && setresgid(UID_NOBODY, UID_NOBODY, UID_NOBODY)) ||
+	    setresuid(uid, uid, uid))
 		return -errno;
 	return 0;
 }
@@ -45,13 +47,16 @@ static int limit_memory(void)
 	return !HAS_SHADOW && setrlimit(RLIMIT_DATA, &data) ? -errno : 0;
 }
 
-int name_server__confine(void)
+int name_server__confine(uid_t uid, _Atomic uint32_t *forbidden)
 {
-	const struct confine_limits limits = { FILE_MAX, SIGKILL, &name_calls, NULL };
+	/* A sanitizer makes calls of its own when it reports. */
+	const struct syscall_end end = { forbidden, name_failing_calls };
+	const struct confine_limits limits = { FILE_MAX, SIGKILL, &name_calls, NULL,
+					       HAS_SHADOW ? NULL : &end };
 	int res = confine__drop_bounding_set();
 
 	if (!res)
-		res = become_nobody();
+		res = take_user(uid);
 	if (!res)
 		res = confine__drop_capabilities();
 	if (!res)

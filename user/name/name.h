@@ -57,19 +57,26 @@ void name_client__hurry(struct name_client *client);
 /* How often the process was started again. Accepts NULL. */
 uint64_t name_client__restart_cnt(const struct name_client *client);
 
+/* How often it ended because of a forbidden system call. Accepts NULL. */
+uint64_t name_client__forbidden_cnt(const struct name_client *client);
+
 /* The process; 0: none now. Any thread. Accepts NULL. */
 pid_t name_client__pid(const struct name_client *client);
 
 /* server.c: the process itself. Returns its exit status. */
 int name_server__main(void);
 
-/* confine.c: gives up what the process must not have. 0 or -errno. */
-int name_server__confine(void);
+/*
+ * confine.c: becomes that user, and gives up what the process must not have. A forbidden system
+ * call ends it from then on; its number + 1 is left in *forbidden. 0 or -errno.
+ */
+int name_server__confine(uid_t uid, _Atomic uint32_t *forbidden);
 
 /*
  * calls.c: the system calls beyond those of every process, once it has given up its privileges. Its
  * start needs deliver_start_calls (deliver/confine.h).
  */
 extern const struct syscall_list name_calls;
+extern const char name_failing_calls[]; /* these fail; others end the process */
 
 #endif

@@ -16,6 +16,7 @@
 #include "base/socket.h"
 #include "base/thread.h"
 #include "files/broker.h"
+#include "files/lone_uid.h"
 #include "files/unread.h"
 #include "name/name.h"
 #include "symbol/modules/module.h"
@@ -363,6 +364,7 @@ static int serve_one(struct server *s)
 static int open_server(struct server *s)
 {
 	const struct symbolizer_opts opts = { .demangle = true };
+	const uid_t uid = lone_uid__find(); /* while this process may open files */
 	struct module_mark *mark =
 		mmap(NULL, sizeof(*mark), PROT_READ | PROT_WRITE, MAP_SHARED, NAME_MARK_FD, 0);
 	int res;
@@ -374,7 +376,7 @@ static int open_server(struct server *s)
 	modules__mark_in(mark);
 	broker_client__use(NAME_BROKER_FD);
 	res = symbolizer__new(&opts, &s->sym, NULL);
-	return res ? res : name_server__confine();
+	return res ? res : name_server__confine(uid, &mark->forbidden_call);
 }
 
 int name_server__main(void)

@@ -26,7 +26,7 @@ const struct kept_cap kept_caps[] = {
 	  "ends jankbpf-name, jankbpf-deliver, jankbpf-react and COMMAND, which are other users'",
 	  false },
 	{ CAP_SETUID, "CAP_SETUID",
-	  "starts jankbpf-name again as nobody, and jankbpf-deliver as the user of sudo", true },
+	  "starts jankbpf-name again as a user of its own, jankbpf-deliver as that of sudo", true },
 	{ CAP_SETGID, "CAP_SETGID", "starts both again with that user's groups", true },
 };
 

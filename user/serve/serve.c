@@ -162,7 +162,7 @@ static int take_user(const char *dir, uid_t *ret_user, struct err *err)
 
 static int confine(struct err *err)
 {
-	const struct confine_limits limits = { FILES_MAX, 0, &serve_calls, NULL };
+	const struct confine_limits limits = { FILES_MAX, 0, &serve_calls, NULL, NULL };
 	int res = confine__limit(&limits);
 
 	return res ? err__set(err, -res,

@@ -143,6 +143,8 @@ static void add_kernel_losses(const struct session *s, struct losses *ret)
 	losses__add(ret, LOSS_UNANSWERED, apart__refused_cnt());
 	losses__add(ret, LOSS_UNREAD, unread__cnt());
 	losses__add(ret, LOSS_NAMER_RESTARTED, name_client__restart_cnt(s->sites));
+	losses__add(ret, LOSS_NAMER_FORBIDDEN,
+		    name_client__forbidden_cnt(s->names) + name_client__forbidden_cnt(s->sites));
 }
 
 /* The losses until now: the own ones and those of the kernel. */

@@ -197,14 +197,31 @@ static int start_command(struct session *s, struct err *err)
 	return workload__prepare(s->opts->argv, s->opts->as ? &s->as : NULL, &s->workload, err);
 }
 
-/* A run goes on without it; doctor says so, too. */
-static void report_filter(int res, const char *gap)
+/* A run goes on without it, since it is a second wall; but it says so, as doctor does. */
+static void report_no_filter(int res)
 {
-	if (res)
-		log__debug("the tracer %s: %s", gap,
-			   res == -EOPNOTSUPP ? "no libseccomp in this build, or no filters in the "
-						"kernel"
-					      : strerror(-res));
+	if (res == -EOPNOTSUPP)
+		log__warn("no filter of system calls: the tracer and its processes may make all of "
+			  "them; build with libseccomp-dev, for a kernel with "
+			  "CONFIG_SECCOMP_FILTER");
+	else if (res)
+		log__warn("the filter of system calls cannot be set up: %s; the tracer may make "
+			  "all of them",
+			  strerror(-res));
+}
+
+static int start_filter(const struct session *s)
+{
+	return tracer_filter__start(deliver__kind(s->opts), s->control.sock >= 0);
+}
+
+/* A run without the first one has had its warning. */
+static void narrow_filter(const struct session *s)
+{
+	int res = tracer_filter__run(deliver__kind(s->opts), s->control.sock >= 0);
+
+	if (res && res != -EOPNOTSUPP)
+		report_no_filter(res);
 }
 
 /* A run goes on without it. */
@@ -260,7 +277,7 @@ static int open_session(struct session *s, struct err *err)
 		res = react__start(s->opts, &s->react, err);
 	if (!res)
 		res = sender_process__start(s->opts, &s->sender, err);
-	if (!res) /* they become nobody */
+	if (!res) /* each becomes a user of its own */
 		res = name_client__start(NAME_TASK_NAMES, &s->names, err);
 	if (!res)
 		res = name_client__start(NAME_TASK_SITES, &s->sites, err);
@@ -272,8 +289,7 @@ static int open_session(struct session *s, struct err *err)
 	if (!res)
 		res = privileges__drop(err);
 	if (!res)
-		report_filter(tracer_filter__start(deliver__kind(s->opts), s->control.sock >= 0),
-			      "may make all system calls");
+		report_no_filter(start_filter(s));
 	if (!res)
 		res = host__read(s->opts->host_name, &s->host, err);
 	/* Before there are threads, the ring and much memory to share. */
@@ -380,8 +396,7 @@ static int attach(struct session *s, struct err *err)
 	if (!res)
 		res = loader__attach(s->loader, err);
 	if (!res)
-		report_filter(tracer_filter__run(deliver__kind(s->opts), s->control.sock >= 0),
-			      "may load BPF programs later");
+		narrow_filter(s);
 	if (!res && s->opts->record_ns)
 		begin_history(s);
 	if (!res)

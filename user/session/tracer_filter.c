@@ -20,6 +20,7 @@ static const struct syscall_rule tracer_rules[] = {
 	{ "ioctl", { { 1, IOCTL_TYPE, IOCTL_PERF_EVENT } } },
 	{ "socket", { { 0, INT, AF_NETLINK }, { 2, INT, NETLINK_SOCK_DIAG } } },
 	{ "setsockopt", { { 1, INT, SOL_SOCKET }, { 2, INT, SO_SNDTIMEO } } },
+	{ "setsockopt", { { 1, INT, SOL_SOCKET }, { 2, INT, SO_RCVTIMEO } } },
 	{}
 };
 
@@ -76,7 +77,7 @@ static int install(const struct syscall_list *bpf_calls, enum deliver_kind kind,
 		NULL,
 	};
 
-	return syscall_filter__install(lists);
+	return syscall_filter__install(lists, NULL);
 }
 
 int tracer_filter__start(enum deliver_kind kind, bool control)

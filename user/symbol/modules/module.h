@@ -71,6 +71,7 @@ void module_ids__free(struct module_ids *ids); /* leaves it empty */
 /* In memory that another process sees; 0: none. */
 struct module_mark {
 	_Atomic uint64_t dev, inode;
+	_Atomic uint32_t forbidden_call; /* system call that ended the process, + 1; 0: none */
 };
 
 void modules__mark_in(struct module_mark *mark);
