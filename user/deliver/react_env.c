@@ -119,13 +119,37 @@ static void add_block(struct env *env, const Jankbpf__Block *block)
 	add_cause(env, block->cause);
 }
 
-/* All of ours but variables of an outer jankbpf. */
+/*
+ * What a program needs to run, and a desktop notification to be shown. Not the rest: the tracer's
+ * environment may hold what is not for a command's log, such as a backend's token.
+ */
+static bool is_passed(const char *variable)
+{
+	static const char *const list[] = { "PATH=",
+					    "HOME=",
+					    "USER=",
+					    "LOGNAME=",
+					    "SHELL=",
+					    "LANG=",
+					    "LC_",
+					    "TZ=",
+					    "XDG_RUNTIME_DIR=",
+					    "DBUS_SESSION_BUS_ADDRESS=",
+					    "DISPLAY=",
+					    "WAYLAND_DISPLAY=" };
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)
+		if (text__begins(variable, list[i]))
+			return true;
+	return false;
+}
+
 static void add_own(struct env *env)
 {
 	for (char **at = environ; *at; at++) {
 		struct strbuf sb = STRBUF_INIT;
 
-		if (text__begins(*at, PREFIX))
+		if (!is_passed(*at))
 			continue;
 		strbuf__adds(&sb, *at);
 		add(env, &sb);
