@@ -123,9 +123,62 @@ static void test_random(void)
 	budget__free(budget);
 }
 
+/* One user has 3,000 open dispatches, another one 10, which are the oldest and the largest. */
+static void test_users(void)
+{
+	static struct holder many[3000], few[10];
+	struct budget *budget = budget__new(30 * 3000);
+	size_t kept = 0, left = 0;
+
+	for (size_t i = 0; i < 10; i++) {
+		few[i] = (struct holder){ .since_ns = 1 + i, .uid = 1 };
+		set(budget, &few[i], 200);
+	}
+	for (size_t i = 0; i < 3000; i++) {
+		many[i] = (struct holder){ .since_ns = 100 + i, .uid = 2 };
+		set(budget, &many[i], 90);
+		make_room(budget);
+	}
+	for (size_t i = 0; i < 10; i++)
+		kept += few[i].bytes;
+	for (size_t i = 0; i < 3000; i++)
+		left += many[i].bytes;
+	is_uint(kept, 10 * 200, "a user who holds little loses nothing to one who holds much");
+	ok(left <= 30 * 3000 - kept && left > 30 * 3000 - kept - 100, "who has the rest: %d",
+	   (int)left);
+	for (size_t i = 0; i < 10; i++)
+		set(budget, &few[i], 0);
+	for (size_t i = 0; i < 3000; i++)
+		set(budget, &many[i], 0);
+	is_uint(budget__bytes(budget), 0, "in the end nothing is counted");
+	budget__free(budget);
+}
+
+/* Users beyond the limit of accounts share one. */
+static void test_many_users(void)
+{
+	static struct holder all[2 * BUDGET_USERS_MAX];
+	struct budget *budget = budget__new(100);
+	struct holder *next;
+
+	for (size_t i = 0; i < 2 * BUDGET_USERS_MAX; i++) {
+		all[i] = (struct holder){ .since_ns = i + 1, .uid = 1000 + (uint32_t)i };
+		set(budget, &all[i], 10);
+	}
+	ok(budget__step(budget, &next) == BUDGET_DROP && next == &all[BUDGET_USERS_MAX],
+	   "the shared account holds most, and its oldest is dropped");
+	make_room(budget);
+	ok(budget__bytes(budget) <= 100, "the bound holds");
+	for (size_t i = 0; i < 2 * BUDGET_USERS_MAX; i++)
+		set(budget, &all[i], 0);
+	budget__free(budget);
+}
+
 int main(void)
 {
 	test_order();
 	test_random();
+	test_users();
+	test_many_users();
 	return tap__done();
 }

@@ -62,9 +62,12 @@ void tasks__sort(struct other_task *tasks, size_t cnt); /* worst first */
 /*
  * --- budget.c: one limit in bytes for the evidence of all open dispatches plus the records queued
  * for the sinks. Traced programs choose the number of threads, the stack depths and the dispatch
- * durations. The budget only counts, and selects the next holder to shrink: first thin the largest,
- * then drop the oldest. Each call takes O(log holders). Used on the intake thread.
+ * durations. The budget only counts, and selects the next holder to shrink, always of the user who
+ * holds most: first thin the largest, then drop the oldest. Each call takes O(log holders), a step
+ * also O(users). Used on the intake thread.
  */
+
+#define BUDGET_USERS_MAX 1024 /* further ones share the account of UID_UNKNOWN */
 
 /*
  * Keeps a run below the MemoryMax=100M of an agent. The rest: 14 MB at idle, 8 MiB each for unwound
@@ -79,6 +82,7 @@ struct budget;
 /* The share of one dispatch; embedded in the owner of the evidence. All zeroes: holds nothing. */
 struct holder {
 	uint64_t since_ns; /* start of the dispatch */
+	uint32_t uid;	   /* changes only while it holds nothing */
 	size_t bytes;
 	size_t heap_at;		    /* heap index by age, from 1; 0: not in the heap */
 	unsigned size_class;	    /* for thinnable holders, from 1; 0: none */
@@ -87,6 +91,7 @@ struct holder {
 
 enum budget_step {
 	BUDGET_FITS,
+	/* of the user who holds most: */
 	BUDGET_THIN, /* thin the largest thinnable holder (size class: half a power of two) */
 	BUDGET_DROP, /* drop the oldest: no thinnable holder has more than the average */
 };

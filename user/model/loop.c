@@ -30,6 +30,8 @@ struct thread {
 
 struct loops {
 	struct losses *losses;
+	uint32_t (*uid_of)(const void *ctx, uint32_t pid); /* NULL: not known */
+	const void *uid_ctx;
 	struct thread *threads;
 	struct budget *budget;
 	struct thread_history *history; /* threads that may have caused waits */
@@ -100,11 +102,19 @@ static void account(struct loops *loops, struct thread *thread)
 	}
 }
 
+void loops__set_users(struct loops *loops, uint32_t (*uid_of)(const void *ctx, uint32_t pid),
+		      const void *ctx)
+{
+	loops->uid_of = uid_of;
+	loops->uid_ctx = ctx;
+}
+
 /* Starts the evidence of another dispatch. */
-static void begin(struct loops *loops, struct thread *thread, uint64_t dispatch_ns)
+static void begin(struct loops *loops, struct thread *thread, uint32_t pid, uint64_t dispatch_ns)
 {
 	evidence__clear(&thread->evidence);
 	account(loops, thread);
+	thread->holder.uid = loops->uid_of ? loops->uid_of(loops->uid_ctx, pid) : UID_UNKNOWN;
 	thread->dispatch_ns = thread->holder.since_ns = dispatch_ns;
 }
 
@@ -133,8 +143,10 @@ static void make_room(struct loops *loops)
  * The thread's entry, with evidence of this dispatch only. NULL: out of memory, too many threads,
  * or the dispatch ended before another one began (a late record of bpf/iter.bpf.c).
  */
-static struct thread *thread_of(struct loops *loops, uint32_t tid, uint64_t dispatch_ns)
+static struct thread *thread_of(struct loops *loops, const struct jank_rec *hdr,
+				uint64_t dispatch_ns)
 {
+	uint32_t tid = hdr->tid;
 	struct thread *thread;
 
 	HASH_FIND(hh, loops->threads, &tid, sizeof(tid), thread);
@@ -156,13 +168,13 @@ static struct thread *thread_of(struct loops *loops, uint32_t tid, uint64_t disp
 	if (dispatch_ns < thread->dispatch_ns)
 		return NULL;
 	if (thread->dispatch_ns != dispatch_ns)
-		begin(loops, thread, dispatch_ns);
+		begin(loops, thread, hdr->tgid, dispatch_ns);
 	return thread;
 }
 
 static int on_stack(struct loops *loops, const struct stack_event *event)
 {
-	struct thread *thread = thread_of(loops, event->rec.hdr.tid, event->rec.dispatch_ns);
+	struct thread *thread = thread_of(loops, &event->rec.hdr, event->rec.dispatch_ns);
 	int res;
 
 	if (!thread)
@@ -178,7 +190,7 @@ static int on_waited(struct loops *loops, const struct jank_rec_waited *rec)
 	int res;
 
 	if (rec->dispatch_ns) /* otherwise of another thread; its OTHER record follows */
-		thread = thread_of(loops, rec->hdr.tid, rec->dispatch_ns);
+		thread = thread_of(loops, &rec->hdr, rec->dispatch_ns);
 	if (!thread)
 		return 0;
 	res = evidence__add_waited(&thread->evidence, rec);
@@ -188,7 +200,7 @@ static int on_waited(struct loops *loops, const struct jank_rec_waited *rec)
 
 static int on_message(struct loops *loops, const struct jank_rec_message *rec)
 {
-	struct thread *thread = thread_of(loops, rec->hdr.tid, rec->dispatch_ns);
+	struct thread *thread = thread_of(loops, &rec->hdr, rec->dispatch_ns);
 	int res;
 
 	if (!thread)
@@ -200,7 +212,7 @@ static int on_message(struct loops *loops, const struct jank_rec_message *rec)
 
 static int on_facts(struct loops *loops, const struct jank_rec_facts *rec)
 {
-	struct thread *thread = thread_of(loops, rec->hdr.tid, rec->dispatch_ns);
+	struct thread *thread = thread_of(loops, &rec->hdr, rec->dispatch_ns);
 
 	if (thread)
 		evidence__set_facts(&thread->evidence, rec);
@@ -244,7 +256,7 @@ static int explain(const struct loops *loops, struct dispatch *dispatch)
 static int on_block(struct loops *loops, const struct event *event, struct dispatch **ret)
 {
 	const struct jank_rec_block *rec = &event->block;
-	struct thread *thread = thread_of(loops, rec->hdr.tid, rec->start_ns);
+	struct thread *thread = thread_of(loops, &rec->hdr, rec->start_ns);
 	struct dispatch *dispatch = calloc(1, sizeof(*dispatch));
 	int res = 0;
 

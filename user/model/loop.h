@@ -39,6 +39,13 @@ struct loops *loops__new(struct losses *losses); /* NULL: out of memory */
 void loops__free(struct loops *loops);
 
 /*
+ * Divides the memory for evidence among users: uid_of(ctx, pid) is the user of a process, or
+ * UID_UNKNOWN. Without it all processes count as one user's.
+ */
+void loops__set_users(struct loops *loops, uint32_t (*uid_of)(const void *ctx, uint32_t pid),
+		      const void *ctx);
+
+/*
  * Adds an event. *ret: the dispatch that it completes (owned by the caller), or NULL. 0, or
  * -ENOMEM: some evidence is missing.
  */

@@ -100,6 +100,11 @@ static void on_facts(void *ctx, struct process_entry *process)
 	session__limit(ctx, process);
 }
 
+static uint32_t uid_of(const void *ctx, uint32_t pid)
+{
+	return process_table__uid(ctx, pid);
+}
+
 static int open_parts(struct session *s, struct err *err)
 {
 	const struct options *opts = s->opts;
@@ -112,6 +117,7 @@ static int open_parts(struct session *s, struct err *err)
 	if (!s->queue || !s->intake.loops || !s->report.live || !s->machine.machine ||
 	    !s->event_loop)
 		return err__set(err, ENOMEM, "out of memory");
+	loops__set_users(s->intake.loops, uid_of, &s->processes);
 	machine__watch_heat(s->machine.machine, "/sys");
 	s->machine.always_on = opts->command == CMD_AGENT;
 	s->intake.judge = (struct judge){
