@@ -340,9 +340,31 @@ static void test_pack(void)
 	ok(!memcmp(&d, &found, sizeof(d)), "and are none again");
 }
 
+/* A dispatch turns out to be none. */
+static void test_take_one(void)
+{
+	struct durations d = { .edge_ns = 1000000, .over_cnt = 2 };
+
+	durations__add_many(&d, 900000, 5);
+	durations__add_one(&d, 2000000);
+	durations__add_one(&d, 34000000000);
+	ok(!durations__take_one(&d, 5000000), "one that was not counted cannot be taken back");
+	ok(durations__take_one(&d, 34000000000), "the longest is taken back");
+	is_uint(d.total, 6, "it is no longer counted");
+	is_uint(d.over_cnt, 1, "nor as one over the threshold");
+	ok(d.max_ns >= 2000000 && d.max_ns < 2080000, "the longest is another one, to its bucket");
+	ok(durations__take_one(&d, 2000000), "that one, too");
+	ok(d.max_ns >= 900000 && d.max_ns <= d.edge_ns && !d.over_cnt,
+	   "what is left is not over the threshold");
+	for (int i = 0; i < 5; i++)
+		durations__take_one(&d, 900000);
+	ok(!d.total && !d.max_ns, "of none there is no longest");
+}
+
 int main(void)
 {
 	srandom(1);
+	test_take_one();
 	test_pack();
 	test_take_new();
 	test_log2();

@@ -94,6 +94,35 @@ void durations__add(struct durations *d, const struct jank_hist *hist)
 		d->cnt[i] += hist->cnt[i];
 }
 
+/* The longest is at most as long as what is left allows. */
+static void limit_max(struct durations *d)
+{
+	unsigned end = JANK_HIST_BUCKETS;
+
+	while (end && !d->cnt[end - 1])
+		end--;
+	if (!end)
+		d->max_ns = 0;
+	else if (end < JANK_HIST_BUCKETS && d->max_ns >= durations__lower(end))
+		d->max_ns = durations__lower(end) - 1;
+	if (d->edge_ns && !d->over_cnt && d->max_ns > d->edge_ns)
+		d->max_ns = d->edge_ns;
+}
+
+bool durations__take_one(struct durations *d, uint64_t ns)
+{
+	unsigned bucket = bucket_of(ns);
+
+	if (bucket >= JANK_HIST_BUCKETS || !d->cnt[bucket])
+		return false;
+	d->cnt[bucket]--;
+	d->total--;
+	if (d->over_cnt && ns > d->edge_ns)
+		d->over_cnt--;
+	limit_max(d);
+	return true;
+}
+
 int durations__pack(const struct durations *d, struct durations_packed **p)
 {
 	struct durations_packed *packed = NULL;

@@ -55,6 +55,12 @@ void durations__add_many(struct durations *d, uint64_t ns, uint64_t cnt); /* cnt
 void durations__merge(struct durations *d, const struct durations *other);
 
 /*
+ * Takes back one that was counted. The longest of the rest is then known within its bucket. False:
+ * none of this length was counted.
+ */
+bool durations__take_one(struct durations *d, uint64_t ns);
+
+/*
  * Moves what `now` has more than *told into *ret, and then *told to what is larger. Counts that
  * shrink for a while, between the end of a thread and its last record, are not taken twice. The
  * longest of *ret is exact if it is longer than all that were told, else within a bucket.

@@ -18,6 +18,7 @@
 #include "enrich/block_facts.h"
 #include "journal/answers.h"
 #include "model/block.h"
+#include "session/rests.h"
 
 /*
  * At the end of a run, waiting items are named and written in full for this long. After that,
@@ -54,6 +55,7 @@ struct sink_thread {
 	struct unwatched_list unwatched; /* for the next interval */
 	bool unwatched_known;		 /* a look has ended; it found: */
 	uint64_t unwatched_cnt;
+	struct rests rests;
 };
 
 static void check(struct sink_thread *sink, int res)
@@ -103,10 +105,7 @@ static bool wants(struct sink_thread *sink, struct block *block)
 		block->loop_name = row->name;
 	if (!block__obey(block, output__options(sink->parts->output)))
 		return false;
-	if (!is_full(sink) && takes(sink, block->pid, row, block->loop) &&
-	    !parks__is_early(sink->parts->parks, block))
-		return true;
-	return false;
+	return !is_full(sink) && takes(sink, block->pid, row, block->loop);
 }
 
 /*
@@ -148,11 +147,22 @@ static void leave_out(void *ctx, struct block *block)
 	block__free(block);
 }
 
+/*
+ * Was the thread idle, for all that is known now? What is no block for that reason is no dispatch in
+ * the counts, either.
+ */
+static bool is_rest(const struct sink_thread *sink, const struct block *block)
+{
+	return parks__is_early(sink->parts->parks, block) ||
+	       idle_places__rests(sink->parts->idle_places, block) ||
+	       parks__rests(sink->parts->parks, block);
+}
+
 /* Reports a block that is no longer on probation and is wanted. */
 static void report_block(struct sink_thread *sink, struct block *block)
 {
-	if (idle_places__rests(sink->parts->idle_places, block) ||
-	    parks__rests(sink->parts->parks, block)) {
+	if (is_rest(sink, block)) {
+		lose(sink, rests__add(&sink->rests, block), LOSS_NO_MEMORY);
 		leave_out(sink, block);
 		return;
 	}
@@ -302,6 +312,7 @@ static void on_interval(struct sink_thread *sink, struct item *item)
 	struct interval *interval = item->data;
 
 	loop_owner__resolve_all(sink->parts->loop_owner);
+	rests__set_interval(&sink->rests, interval);
 	name_interval(sink, interval);
 	interval->unwatched = sink->unwatched;
 	interval->unwatched_known = sink->unwatched_known;
@@ -348,6 +359,7 @@ static void on_summary(struct sink_thread *sink, struct item *item)
 	if (sink->opts.at_end)
 		sink->opts.at_end(sink->opts.at_end_ctx, sink->parts->loop_owner);
 	not_watched__complete(&sink->parts->not_watched, &summary->unwatched);
+	rests__set_summary(&sink->rests, summary);
 	name_loops(sink, summary);
 	if (sink->opts.report_unwatched && !sink->parts->not_watched.reported)
 		not_watched__report(&sink->parts->not_watched, &summary->unwatched);
@@ -621,6 +633,7 @@ bool sink_thread__finish(struct sink_thread *sink, uint64_t patience_ns)
 		return false;
 	probation__end(sink->parts->probation); /* its blocks go through the thread's state */
 	unwatched__free(&sink->unwatched);
+	rests__free(&sink->rests);
 	free(sink);
 	return true;
 }
