@@ -305,6 +305,47 @@ static __noinline int poll__begun(struct jank_thread *t, struct task_struct *tas
 	return true;
 }
 
+/*
+ * A thread with a loop in epoll waits for that epoll's descriptor by poll or select, as libraries
+ * let programs do (epoll is then asked with a timeout of 0). That is the loop's wait, at any depth.
+ */
+static __noinline int poll__waits_for_epoll(struct jank_thread *t, struct task_struct *task,
+					    __u32 class)
+{
+	struct pt_regs *regs = compat__user_regs(task);
+
+	if (t->fd < 0 || t->loop == JANK_LOOP_POLL || t->loop == JANK_LOOP_PARK)
+		return false;
+	if (class == JANK_CLASS_POLL_FDS)
+		return poll__fds_include(regs, t->fd);
+	return class == JANK_CLASS_SELECT && poll__set_includes(regs, t->fd);
+}
+
+/* Its wait by poll or select begins. */
+static __always_inline void poll__epoll_begun(struct jank_thread *t, struct task_struct *task,
+					      u64 now, __u32 behind)
+{
+	loop_wait__close_behind(t, task, now, behind);
+	t->looper_entry = 0;
+	t->phase = JANK_PHASE_WAITING;
+}
+
+/* A poll returns to a thread with a loop in epoll: was it that loop's wait? */
+static __always_inline bool poll__is_in_epolls(const struct jank_thread *t)
+{
+	return t->phase == JANK_PHASE_WAITING && t->fd >= 0 && t->loop != JANK_LOOP_POLL &&
+	       t->loop != JANK_LOOP_PARK;
+}
+
+/* What follows until the loop's next wait is a dispatch. */
+static __noinline int poll__epoll_turn(struct jank_thread *t, struct task_struct *task, long ret)
+{
+	t->ready_cnt = ret;
+	message__begin(t, 0);
+	thread__open(t, task, bpf_ktime_get_ns());
+	return 0;
+}
+
 /* A thread leaves the CPU in a dispatch: does its loop's wait begin with that? */
 static __always_inline bool poll__or_epoll_leaves(struct jank_thread *t, struct task_struct *task,
 						  bool sleeps, u64 now)
@@ -326,7 +367,11 @@ static __always_inline bool poll__or_epoll_leaves(struct jank_thread *t, struct 
 		poll__learn(t, task, &at);
 		begun = poll__begun(t, task, &at, now, behind);
 	} else {
-		return false;
+		begun = poll__class_waits(poll__class(nr)) &&
+			poll__waits_for_epoll(t, task, poll__class(nr));
+		if (begun)
+			poll__epoll_begun(t, task, now, behind);
+		return begun;
 	}
 	t->nested_left = !begun;
 	return begun;
@@ -339,9 +384,14 @@ static __always_inline void poll__enter(struct task_struct *task, struct pt_regs
 	struct jank_place at;
 	s32 nr;
 
-	if (!t || t->loop != JANK_LOOP_POLL || t->phase != JANK_PHASE_DISPATCH)
+	if (!t || t->phase != JANK_PHASE_DISPATCH)
 		return;
 	nr = compat__syscall_nr(regs);
+	if (t->loop != JANK_LOOP_POLL) {
+		if (poll__waits_for_epoll(t, task, poll__class(nr)))
+			poll__epoll_begun(t, task, bpf_ktime_get_ns(), 0);
+		return;
+	}
 	at = poll__place(regs, nr, poll__class(nr));
 	poll__learn(t, task, &at);
 	poll__begun(t, task, &at, bpf_ktime_get_ns(), 0);
@@ -400,7 +450,7 @@ static __noinline struct jank_thread *poll__thread(struct task_struct *task,
 {
 	struct jank_thread *t = thread__get(task);
 
-	if (t && t->loop == JANK_LOOP_POLL)
+	if (t && (t->loop == JANK_LOOP_POLL || poll__is_in_epolls(t)))
 		return t;
 	if (t ? t->off && off__ends(t, task) : filter__is_left(task))
 		return NULL;
@@ -437,6 +487,10 @@ static __always_inline void poll__turn(struct task_struct *task, struct pt_regs 
 
 	if (!t)
 		return;
+	if (poll__is_in_epolls(t)) {
+		poll__epoll_turn(t, task, ret);
+		return;
+	}
 	poll__learn(t, task, at);
 	if (t->loop != JANK_LOOP_POLL) {
 		if (!poll__may_try(t, at) || !poll__begins_trial(t, task, at))

@@ -114,6 +114,38 @@ static __always_inline bool poll__has_its_array(const struct jank_place *place,
 	       poll__first_fd(at) == place->first_fd;
 }
 
+/* So many descriptors of an array are compared with epoll's. */
+#define POLL_FDS_SEEN 8
+#define POLL_FD_SZ    8 /* sizeof(struct pollfd) */
+
+static __always_inline bool poll__fds_include(const struct pt_regs *regs, s32 fd)
+{
+	u64 fds = compat__syscall_arg(regs, 0);
+	__u32 cnt = compat__syscall_arg(regs, 1);
+	s32 seen;
+
+	for (__u32 i = 0; i < POLL_FDS_SEEN; i++) {
+		if (i >= cnt ||
+		    bpf_probe_read_user(&seen, sizeof(seen), (void *)(fds + i * POLL_FD_SZ)))
+			return false;
+		if (seen == fd)
+			return true;
+	}
+	return false;
+}
+
+/* Is the descriptor in the set of those that select reads from? */
+static __always_inline bool poll__set_includes(const struct pt_regs *regs, s32 fd)
+{
+	u64 set = compat__syscall_arg(regs, 1);
+	__u8 bits;
+
+	if (fd >= (s32)compat__syscall_arg(regs, 0) ||
+	    bpf_probe_read_user(&bits, sizeof(bits), (void *)(set + fd / 8)))
+		return false;
+	return bits >> fd % 8 & 1;
+}
+
 static __noinline bool poll__here(const struct jank_place *place, const struct jank_place *at)
 {
 	if (place->nr != at->nr)
