@@ -38,11 +38,41 @@ static __always_inline bool chain__same_place(const struct jank_park_place *a,
 	return a->sp == b->sp && a->arg0 == b->arg0 && a->nr == b->nr && a->script == b->script;
 }
 
+/*
+ * Other threads than the main one are no loops by their parks. But a worker whose task polls looks
+ * like a loop that polls: its rest tells. Is the thread's wait compared with its loop's?
+ */
+static __always_inline bool chain__compares(const struct jank_thread *t)
+{
+	return t->loop == JANK_LOOP_POLL && !t->trial && t->parks & JANK_PARKS_COMPARED;
+}
+
+/* Is a wait with this answer a park? */
+static __always_inline bool chain__is_park(const struct jank_thread *t, __u32 verdict)
+{
+	return verdict == JANK_PARK_YES || (verdict == JANK_PARK_IDLE && t->ready_cnt <= 0);
+}
+
+/*
+ * Has user space found, since the thread left the CPU, that it parked? verdict: of the place where
+ * it slept, until it leaves the CPU again.
+ */
+static __noinline __attribute__((unused)) int chain__was_park(struct jank_thread *t)
+{
+	struct jank_park_place place = t->park;
+	__u32 *verdict;
+
+	if (t->park_left_ns != t->span.rec.t_ns)
+		return false;
+	verdict = bpf_map_lookup_elem(&jank_parks, &place);
+	return verdict && chain__is_park(t, *verdict) ? *verdict : 0;
+}
+
 /* May the thread ask about t->park now? */
 static __always_inline bool chain__may_ask(struct jank_thread *t, u64 now)
 {
 	if (now >= t->park_ask_ns) {
-		if (jank_conf.all && t->park_ask_cnt >= CHAIN_ASKS &&
+		if ((jank_conf.all || chain__compares(t)) && t->park_ask_cnt >= CHAIN_ASKS &&
 		    t->ask_backoff < CHAIN_BACKOFF)
 			t->ask_backoff++;
 		t->park_ask_ns = now + (CHAIN_ASKS_NS << (t->ask_backoff & CHAIN_BACKOFF));
@@ -87,6 +117,7 @@ static __always_inline void chain__ask(struct jank_thread *t, struct task_struct
 	rec.syscall = t->park.nr;
 	rec.fd_cnt = t->park_cnt;
 	rec.loop = JANK_LOOP_PARK;
+	rec.hdr.flags = chain__compares(t) ? JANK_WAIT_COMPARE : 0;
 	record__comm(rec.comm, task);
 	record__send(&rec, sizeof(rec));
 }

@@ -131,10 +131,11 @@ static __always_inline bool filter__is_ui_thread(struct task_struct *task)
 /* Returns the part of the process's JANK_PARKS_* that applies to this thread. */
 static __always_inline __u32 filter__parks(__u32 kinds, struct task_struct *task)
 {
+	if (kinds & (JANK_PARKS_WORKERS | JANK_PARKS_MAIN) && KREAD(task, pid) != KREAD(task, tgid))
+		kinds |= JANK_PARKS_COMPARED;
 	if (kinds & JANK_PARKS_WORKERS)
 		return kinds | JANK_PARKS_MAIN;
-	if (kinds & JANK_PARKS_MAIN && KREAD(task, pid) != KREAD(task, tgid) &&
-	    !filter__is_ui_thread(task))
+	if (kinds & JANK_PARKS_COMPARED && !filter__is_ui_thread(task))
 		return kinds & ~JANK_PARKS_MAIN;
 	return kinds;
 }

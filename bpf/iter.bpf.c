@@ -3,6 +3,7 @@
  * Reads the traced threads from outside when user space reads the iterator: counts for the status
  * line and the summary, and dispatches that have been open too long (hangs).
  */
+#include "bpf/chain.bpf.h"
 #include "bpf/copy_user_stack.bpf.h"
 #include "bpf/loop.bpf.h"
 #include "bpf/loop_wait.bpf.h"
@@ -157,6 +158,17 @@ static __always_inline void iter__confirm(struct jank_thread *t, struct task_str
 	t->trial = 0;
 }
 
+/*
+ * Does the thread sleep at a place that user space has found to be one of rest since it fell
+ * asleep? Its dispatch ended then; it learns so when it returns (park__was_one).
+ */
+static __noinline int iter__rests(struct jank_thread *t)
+{
+	__u32 state = *(volatile __u32 *)&t->state;
+
+	return state >= JANK_STATE_FIRST_BLOCKED && chain__was_park(t);
+}
+
 /* Is the thread no longer watched, because of the budget, or with its whole process? */
 static __noinline int iter__is_switched_off(const struct jank_thread *t, struct task_struct *task)
 {
@@ -249,6 +261,11 @@ static __always_inline bool iter__look(struct jank_look *look, struct jank_threa
 	}
 	if (t->trial)
 		iter__confirm(t, task, now);
+	if (start && iter__rests(t)) {
+		if (chain__compares(t) && !(t->parks & JANK_PARKS_MAIN))
+			return false; /* its polls are no loop */
+		start = now;
+	}
 	if (iter__hangs() && start && now > start && now - start > iter__limit(t))
 		iter__hang(look, t, task, now);
 	else if (iter__hangs() && !start)
@@ -256,7 +273,8 @@ static __always_inline bool iter__look(struct jank_look *look, struct jank_threa
 	if (t->trial || (!t->dispatch_cnt && !t->start_ns))
 		return false;
 	thread__fill_counts(&look->thread, t, task, now);
-	iter__fill_open(&look->thread, t, task, now);
+	if (start != now)
+		iter__fill_open(&look->thread, t, task, now);
 	return true;
 }
 
@@ -270,7 +288,8 @@ static __always_inline struct jank_look *iter__room(void)
 /* kinds: JANK_PARKS_* of this thread. */
 static __always_inline bool iter__wants_candidate(__u32 tid, __u32 tgid, __u32 kinds)
 {
-	return kinds && filter__wants(JANK_LOOP_PARK) && (!jank_conf.main_thread || tid == tgid);
+	return kinds & ~JANK_PARKS_COMPARED && filter__wants(JANK_LOOP_PARK) &&
+	       (!jank_conf.main_thread || tid == tgid);
 }
 
 #ifdef JANK_PLAIN

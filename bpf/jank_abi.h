@@ -328,8 +328,11 @@ _Static_assert(sizeof(struct jank_rec_wait) == 80, "jank_rec_wait");
 	4 /* main thread and conf.ui_threads: the places to which they keep returning */
 #define JANK_PARKS_WORKERS  8  /* the same for every thread */
 #define JANK_PARKS_SCRIPT   16 /* a place includes the identity of the interpreter's frames */
+#define JANK_PARKS_COMPARED 32 /* another thread: only beside a loop that polls, see park.bpf.h */
 #define JANK_PARK_NO	    1
 #define JANK_PARK_YES	    2
+#define JANK_PARK_IDLE	    3 /* a park if the poll before it returned no event */
+#define JANK_WAIT_COMPARE   1 /* flag of a question: the thread has a loop that polls */
 #define JANK_PARKER_MAX	    1024
 #define JANK_LEFT_MAX	    4096 /* slots of jank_left */
 #define JANK_PARK_PLACE_MAX 1024

@@ -50,13 +50,16 @@ static __noinline int loop_wait__send(struct jank_thread *t, struct task_struct 
 	return record__send(&rec, sizeof(rec));
 }
 
-/* Sends the records of a loop and of the place where it waits. */
+/* Sends the copy of the stack in a loop's wait, and the records of the loop and of that place. */
 static __noinline int loop_wait__announce(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	if (share__is_over(t->user, SHARE_BLOCK_SZ + JANK_COPY_SZ, JANK_SHARE_RECORD))
 		return -1;
+	if (t->needs_copy && copy_user_stack__send_wait(task, now))
+		return -1;
 	loop_wait__send_loop(t, task, now);
-	copy_user_stack__send_wait(task, now);
+	if (!t->needs_copy)
+		copy_user_stack__send_wait(task, now);
 	return loop_wait__send(t, task, now);
 }
 

@@ -129,7 +129,9 @@ struct jank_thread {
 	__u64 service;
 	__u64 code;	   /* user instruction pointer where its loop waits in epoll */
 	__u64 off;	   /* JANK_OFF_*: that loop is not wanted, see off.bpf.h */
-	__u64 ask_backoff; /* -a: how often the time between questions was doubled */
+	__u64 ask_backoff; /* how often the time between questions was doubled */
+	__u32 rests;	   /* it rests further out than it polls (park__gives_up) */
+	__u32 needs_copy;  /* it is not announced without a copy of its stack (poll__confirm) */
 
 	struct jank_handled handled;
 

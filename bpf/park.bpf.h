@@ -83,6 +83,8 @@ static __always_inline bool park__is_judged(struct jank_thread *t, struct task_s
 {
 	s32 nr = compat__syscall_nr(compat__user_regs(task));
 
+	if (class == JANK_CLASS_FUTEX && chain__compares(t))
+		return !park__is_lock(compat__user_regs(task));
 	if (t->parks & JANK_PARKS_BY_PLACE)
 		return class == JANK_CLASS_FUTEX || class == JANK_CLASS_SLEEP;
 	if (!(t->parks & JANK_PARKS_MAIN))
@@ -111,9 +113,9 @@ static __always_inline __u32 park__script(const struct jank_thread *t, struct ta
 }
 
 /*
- * A thread falls asleep. Returns whether that is a park: JANK_PARK_YES, JANK_PARK_NO, or 0: not
- * known, it may turn out to be one. For a polling loop no questions are asked about its other
- * waits: the result of its probation holds.
+ * A thread falls asleep. Returns whether that is a park: JANK_PARK_*, or 0: not known, it may turn
+ * out to be one. For a polling loop questions are asked only about waits that are compared with it:
+ * the result of its probation holds.
  */
 static __noinline int park__verdict(struct jank_thread *t, struct task_struct *task, __u32 class,
 				    u64 now)
@@ -140,9 +142,11 @@ static __noinline int park__verdict(struct jank_thread *t, struct task_struct *t
 	if (class == JANK_CLASS_ACCEPT)
 		t->service = client__service(task, at.arg0);
 	verdict = chain__verdict(pids__tgid(task), at.sp, compat__user_ip(regs), at.script);
+	if (verdict == JANK_PARK_IDLE && !chain__is_park(t, verdict))
+		return JANK_PARK_NO;
 	if (verdict)
 		return verdict;
-	if (t->loop == JANK_LOOP_POLL && !t->trial)
+	if (t->loop == JANK_LOOP_POLL && !t->trial && !chain__compares(t))
 		return JANK_PARK_NO;
 	t->park_left_ns = now;
 	chain__ask(t, task, now);
@@ -226,6 +230,25 @@ static __always_inline __u32 park__class(struct task_struct *task, __u32 state)
 }
 
 /*
+ * A thread with a loop that polls rests further out. Threads with such rests are watched with
+ * --workers; of others the polls were a task's, and its dispatches are taken back. Returns whether
+ * it is one of them. Its polls make no loop again.
+ */
+static __noinline int park__gives_up(struct jank_thread *t, struct task_struct *task)
+{
+	if (!chain__compares(t) || t->parks & JANK_PARKS_MAIN)
+		return false;
+	off__leave(t, task);
+	if (t->dispatch_cnt)
+		thread__clear_counts(t);
+	t->loop = JANK_LOOP_PARK;
+	t->sp = 0;
+	t->place.turn_cnt = 0;
+	t->rests = 1;
+	return true;
+}
+
+/*
  * A thread with an open dispatch goes to sleep. Returns true when that is its loop's wait, which
  * ends the dispatch.
  */
@@ -248,12 +271,14 @@ static __noinline int park__leaves(struct jank_thread *t, struct task_struct *ta
 	verdict = park__verdict(t, task, class, now);
 	if (verdict == JANK_PARK_NO && park__is_tried(t))
 		t->place.sp = 0;
-	if (verdict != JANK_PARK_YES)
+	if (verdict == JANK_PARK_NO || !verdict)
 		return !verdict && park__tries(t, task, now);
 	if (t->trial) {
 		park__adopt(t, task, now);
 		return true;
 	}
+	if (verdict == JANK_PARK_YES && park__gives_up(t, task))
+		return true;
 	loop_wait__close(t, task, now);
 	t->looper_entry = 0;
 	t->phase = JANK_PHASE_PARKED;
@@ -291,12 +316,13 @@ static __noinline int park__meets(struct jank_thread *t, struct task_struct *tas
  */
 static __noinline int park__was_one(struct jank_thread *t, struct task_struct *task, u64 now)
 {
-	struct jank_park_place place = t->park;
+	__u32 verdict = chain__was_park(t);
 	u64 left = t->span.rec.t_ns;
-	__u32 *verdict = bpf_map_lookup_elem(&jank_parks, &place);
 
-	if (!verdict || *verdict != JANK_PARK_YES)
+	if (!verdict)
 		return false;
+	if (verdict == JANK_PARK_YES && park__gives_up(t, task))
+		return true;
 	if (t->state == JANK_STATE_RUNNABLE) /* its waker has accounted the sleep */
 		t->state_ns[t->span.rec.state & 15] -= t->mark_ns - left;
 	thread__set_counted(t, 0);

@@ -18,6 +18,8 @@
 #define POLL_TURNS	  8
 #define POLL_TURNS_KNOWN  3
 #define POLL_TURNS_UNSEEN 32
+/* Further turns in which a copy of a worker's stack may still be sent. */
+#define POLL_TURNS_MORE 64
 /* Consecutive waits of a handler from one place that make them a loop (of a modal dialog). */
 #define POLL_TURNS_INNER 32
 /* Consecutive looks for work from one place, without a sleep, that make a busy loop. */
@@ -121,11 +123,18 @@ static __noinline int poll__try(struct jank_thread *t, const struct jank_place *
 	return 0;
 }
 
-/* The thread has waited at its place often enough: this is its loop. */
-static __noinline int poll__confirm(struct jank_thread *t, struct task_struct *task, u64 now)
+/*
+ * The thread has waited at its place often enough: this is its loop. A worker's place must be known
+ * to user space, which compares its rests with it: the next turns try again while the ring is full.
+ */
+static __noinline int poll__confirm(struct jank_thread *t, struct task_struct *task, u64 now,
+				    __u32 turns)
 {
-	loop_wait__announce(t, task, now);
-	t->trial = 0;
+	t->needs_copy =
+		pids__tid(task) != pids__tgid(task) && t->place.turn_cnt < turns + POLL_TURNS_MORE;
+	if (!loop_wait__announce(t, task, now) || !t->needs_copy)
+		t->trial = 0;
+	t->needs_copy = 0;
 	return 0;
 }
 
@@ -424,7 +433,7 @@ static __noinline int poll__count(struct jank_thread *t, struct task_struct *tas
 
 	if (needed ? ++t->place.turn_cnt >= needed || t->verdict == JANK_PARK_YES
 		   : t->place.turn_cnt >= POLL_LOOKS)
-		poll__confirm(t, task, now);
+		poll__confirm(t, task, now, needed);
 	return 0;
 }
 
@@ -452,7 +461,7 @@ static __noinline struct jank_thread *poll__thread(struct task_struct *task,
 
 	if (t && (t->loop == JANK_LOOP_POLL || poll__is_in_epolls(t)))
 		return t;
-	if (t ? t->off && off__ends(t, task) : filter__is_left(task))
+	if (t ? t->rests || (t->off && off__ends(t, task)) : filter__is_left(task))
 		return NULL;
 	if (t ? t->phase != JANK_PHASE_NONE && t->loop != JANK_LOOP_PARK
 	      : !filter__wants(JANK_LOOP_POLL) || !filter__traced(task))

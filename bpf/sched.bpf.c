@@ -249,6 +249,7 @@ static __always_inline void sched__exec(struct task_struct *task, pid_t machine_
 		t->sp = 0;
 		t->place.turn_cnt = 0;
 		t->trial = 0;
+		t->rests = 0;
 		t->parks = 0;
 		if (t->off == JANK_OFF_TOLD)
 			thread__clear_counts(t);

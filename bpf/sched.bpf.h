@@ -46,7 +46,8 @@ static __always_inline bool sched__may_park(struct jank_thread *t, struct task_s
 {
 	return (state == JANK_STATE_FUTEX || state == JANK_STATE_SLEEP ||
 		t->parks & JANK_PARKS_MAIN) &&
-	       task_state & TASK_INTERRUPTIBLE && chain__kinds(t, task);
+	       task_state & TASK_INTERRUPTIBLE &&
+	       (chain__kinds(t, task) & ~JANK_PARKS_COMPARED || chain__compares(t));
 }
 
 /* The thread is about to sleep: records the details of its wait. */

@@ -76,7 +76,7 @@ live: #:tests tests against running programs (as root)
 	$(Q)$(call RUN_TESTS,$(LIVE_T))
 
 # Live tests mostly wait, so they run three at a time, but for these, which measure times or losses.
-LIVE_ALONE := behind histogram history late_start losses sink_nice truth
+LIVE_ALONE := behind histogram history late_start losses rests sink_nice truth
 # HACKING.md lists their times.
 SLOW_UNIT          := symbol_gopclntab
 SLOW_LIVE_PARALLEL := compat32 features hostile jit kill loops pids send sites stopped targets

@@ -12,7 +12,7 @@ int main(void)
 		.pid = (uint32_t)getpid(), .name = "test", .is_off = true, .off = UNWATCHED_BUDGET
 	};
 	struct park_bpf_fds maps = PARK_MAPS_NONE;
-	struct left_alone left = { .parks = parks__new(&maps, NULL, NULL) };
+	struct left_alone left = { .parks = parks__new(&maps, NULL, NULL, NULL) };
 
 	is_int(left_alone__update(&left, &off, NULL), 0, "a process is switched off");
 	ok(left.list.cnt == 1 && left.list.items[0].reason == UNWATCHED_BUDGET, "it is listed");

@@ -221,7 +221,7 @@ static uint32_t kinds_in(int fd, uint32_t pid)
 static void test_left_alone(void)
 {
 	struct park_bpf_fds maps = PARK_MAPS_NONE;
-	struct parks *parks = parks__new(&maps, NULL, NULL);
+	struct parks *parks = parks__new(&maps, NULL, NULL, NULL);
 	int fd;
 
 	fd = bpf_map_create(BPF_MAP_TYPE_HASH, "t", 4, sizeof(struct jank_parks), 8, NULL);

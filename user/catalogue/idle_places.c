@@ -112,19 +112,67 @@ int idle_places__fill(const struct idle_places *places, struct block *block)
 	return stack__set_addresses(&block->idle_place, place->addresses);
 }
 
-uint32_t idle_places__depth(struct symbolizer *sym, uint32_t pid, const uint64_t *addresses,
-			    uint32_t cnt)
+/* What a chain of callers looks like, without those in the C library. */
+struct shape {
+	uint32_t frames;
+	uint32_t runs;	/* runs of frames of one file: calls from one library into another */
+	uint32_t first; /* index of the innermost */
+};
+
+static struct shape shape_of(struct symbolizer *sym, uint32_t pid, const uint64_t *addresses,
+			     uint32_t cnt)
 {
+	struct shape ret = { .first = cnt };
+	const char *last = NULL;
 	struct frame frame;
-	uint32_t depth = 0;
 
 	for (uint32_t i = 0; i < cnt; i++) {
 		struct code_opts opts = { .exact = i == 0 };
+		const char *file =
+			symbolizer__code(sym, pid, addresses[i], opts, &frame) ? frame.module : "";
 
-		depth += !symbolizer__code(sym, pid, addresses[i], opts, &frame) ||
-			 !runtime__is(frame.module);
+		if (runtime__is(file))
+			continue;
+		if (!ret.frames++)
+			ret.first = i;
+		ret.runs += !last || strcmp(file, last);
+		last = file;
 	}
-	return depth;
+	return ret;
+}
+
+uint32_t idle_places__depth(struct symbolizer *sym, uint32_t pid, const uint64_t *addresses,
+			    uint32_t cnt)
+{
+	return shape_of(sym, pid, addresses, cnt).frames;
+}
+
+/* Do two calls of one function have these callers? */
+static bool same_function(const struct idle_callers *a, const struct shape *a_shape,
+			  const struct idle_callers *b, const struct shape *b_shape)
+{
+	uint32_t cnt = a->cnt - a_shape->first;
+
+	return a_shape->frames && b_shape->frames && cnt == b->cnt - b_shape->first &&
+	       !memcmp(a->addresses + a_shape->first + 1, b->addresses + b_shape->first + 1,
+		       (cnt - 1) * sizeof(*a->addresses));
+}
+
+enum idle_rest idle_places__compare(const struct idle_places *places, uint32_t pid, uint32_t tid,
+				    const struct idle_callers *wait)
+{
+	const struct place *place = find(places, tid);
+	struct idle_callers polls;
+	struct shape a, b;
+
+	if (!place || place->pid != pid)
+		return REST_UNKNOWN;
+	polls = (struct idle_callers){ place->addresses, place->cnt };
+	a = shape_of(places->sym, pid, wait->addresses, wait->cnt);
+	b = shape_of(places->sym, pid, polls.addresses, polls.cnt);
+	if (a.frames < b.frames || (a.frames == b.frames && a.runs < b.runs))
+		return REST_OUTER;
+	return same_function(wait, &a, &polls, &b) ? REST_BESIDE : REST_NONE;
 }
 
 /* True for a complete stack of a futex wait that is not a lock. */
@@ -143,53 +191,47 @@ static bool same_callers(const struct stack *a, const struct stack *b)
 		       a->user_cnt * sizeof(*a->addresses));
 }
 
-/* Total time and number of the block's waits at this place. */
-static uint64_t waits_at(const struct block *block, const struct stack *where, size_t *ret_cnt)
+/* The number of the block's waits at this place. */
+static size_t visits_of(const struct block *block, const struct stack *where)
 {
-	uint64_t ns = 0;
+	size_t cnt = 0;
 
-	*ret_cnt = 0;
-	for (size_t i = 0; i < block->sample_cnt; i++) {
-		const struct sample *sample = &block->samples[i];
-
-		if (!may_rest(sample) || !same_callers(&sample->stack, where))
-			continue;
-		ns += sample->ns;
-		++*ret_cnt;
-	}
-	return ns;
+	for (size_t i = 0; i < block->sample_cnt; i++)
+		cnt += may_rest(&block->samples[i]) &&
+		       same_callers(&block->samples[i].stack, where);
+	return cnt;
 }
 
-/*
- * True if the place has fewer frames than the loop's wait. Without a known loop wait, the thread
- * must have returned to the place.
- */
-static bool is_further_out(const struct idle_places *places, const struct block *block,
-			   const struct stack *stack, size_t wait_cnt)
+/* Without a known loop's wait, the thread must have returned to the place. */
+static bool is_rest(const struct idle_places *places, const struct block *block,
+		    const struct stack *stack)
 {
-	const struct place *place = find(places, block->tid);
+	const struct idle_callers wait = { stack->addresses + stack->kernel_cnt, stack->user_cnt };
 
-	if (!place || place->pid != block->pid)
-		return wait_cnt > 1;
-	return idle_places__depth(places->sym, block->pid, stack->addresses + stack->kernel_cnt,
-				  stack->user_cnt) <
-	       idle_places__depth(places->sym, block->pid, place->addresses, place->cnt);
+	switch (idle_places__compare(places, block->pid, block->tid, &wait)) {
+	case REST_UNKNOWN:
+		return visits_of(block, stack) > 1;
+	case REST_OUTER:
+		return true;
+	case REST_BESIDE:
+		return block->ready_cnt <= 0;
+	case REST_NONE:
+		break;
+	}
+	return false;
 }
 
 bool idle_places__rests(const struct idle_places *places, const struct block *block)
 {
-	size_t cnt;
+	uint64_t ns = 0;
 
 	if (block->loop != JANK_LOOP_POLL || block->tid == block->pid)
 		return false;
-	for (size_t i = 0; i < block->sample_cnt; i++) {
-		const struct stack *stack = &block->samples[i].stack;
-
+	for (size_t i = 0; i < block->sample_cnt; i++)
 		if (may_rest(&block->samples[i]) &&
-		    waits_at(block, stack, &cnt) > block->duration_ns / 2)
-			return is_further_out(places, block, stack, cnt);
-	}
-	return false;
+		    is_rest(places, block, &block->samples[i].stack))
+			ns += block->samples[i].ns;
+	return ns > block->duration_ns / 2;
 }
 
 void idle_places__on_exit(struct idle_places *places, uint32_t pid)

@@ -25,12 +25,27 @@ int idle_places__record(struct idle_places *places, const struct wait_note *note
 /* Sets block->idle_place if the thread's idle place is known. 0 or -ENOMEM. */
 int idle_places__fill(const struct idle_places *places, struct block *block);
 
+/* A wait's own address, then its return addresses outwards; borrowed. */
+struct idle_callers {
+	const uint64_t *addresses;
+	uint32_t cnt;
+};
+
+/* A wait of a thread on a futex that is no lock, compared with the wait that is its loop's. */
+enum idle_rest {
+	REST_UNKNOWN, /* the callers of the loop's wait are not known */
+	REST_NONE,    /* a handler's */
+	REST_OUTER,   /* fewer frames, or as many with fewer calls between files: it has no work */
+	REST_BESIDE, /* of the same function: it has no work if the loop's wait returned no event */
+};
+enum idle_rest idle_places__compare(const struct idle_places *places, uint32_t pid, uint32_t tid,
+				    const struct idle_callers *wait);
+
 /*
  * True if the thread went idle inside the block. A thread other than the main thread may be a
- * worker that polls now and then. It is idle if it slept for most of the block at one place on a
- * futex that is no lock, with fewer frames than its loop's wait. Where the callers of the loop's
- * wait are unknown, it must have waited there twice. The block's own callers must be resolved
- * first.
+ * worker that polls now and then. It is idle if it slept for most of the block at places of rest
+ * (idle_rest). Where the callers of the loop's wait are unknown, it must have waited twice at such
+ * a place. The block's own callers must be resolved first.
  */
 bool idle_places__rests(const struct idle_places *places, const struct block *block);
 

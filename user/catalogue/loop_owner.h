@@ -73,6 +73,14 @@ enum idle_verdict loop_owner__rests(struct loop_owner *owners, const struct wait
 				    struct idle_chains *chains, struct jank_park_chain *ret);
 
 /*
+ * Verdict on a noted wait of a thread with a loop that polls: JANK_PARK_*, by idle_places__compare.
+ * -ENODATA: the callers of one of the two are not known, or belong to an interpreter. *ret: as of
+ * loop_owner__rests.
+ */
+int loop_owner__compare(struct loop_owner *owners, const struct wait_note *note,
+			const struct idle_places *places, struct jank_park_chain *ret);
+
+/*
  * The common row of a process's loops of that kind, or NULL if they differ. A loop that was never
  * looked up gets its row in resolve_all or on_exit, if file names decide it.
  */

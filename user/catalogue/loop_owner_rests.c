@@ -216,6 +216,18 @@ static enum idle_verdict judge(struct loop_owner *owners, const struct wait_note
 	return idle_chains__visit(chains, &visit);
 }
 
+/* The wait's callers, and the copy in which they were found, which points into the note. */
+static bool unwind(struct loop_owner *owners, const struct wait_note *note,
+		   struct copy_event *ret_copy, struct unwound *ret)
+{
+	if (!note->copy)
+		return false;
+	ret_copy->rec = *note->copy;
+	ret_copy->bytes = (const uint8_t *)(note->copy + 1);
+	return !symbolizer__unwind(loop_owner__symbolizer(owners), ret_copy, ret, 1) &&
+	       ret->cnt >= 2;
+}
+
 enum idle_verdict loop_owner__rests(struct loop_owner *owners, const struct wait_note *note,
 				    struct idle_chains *chains, struct jank_park_chain *ret)
 {
@@ -224,12 +236,7 @@ enum idle_verdict loop_owner__rests(struct loop_owner *owners, const struct wait
 	enum idle_verdict verdict;
 
 	*ret = (struct jank_park_chain){};
-	if (!note->copy)
-		return IDLE_UNKNOWN;
-	copy.rec = *note->copy;
-	copy.bytes = (const uint8_t *)(note->copy + 1);
-	if (symbolizer__unwind(loop_owner__symbolizer(owners), &copy, &unwound, 1) ||
-	    unwound.cnt < 2)
+	if (!unwind(owners, note, &copy, &unwound))
 		return IDLE_UNKNOWN;
 	verdict = judge(owners, note, &unwound, chains);
 	if (verdict == IDLE_UNKNOWN || verdict == IDLE_ALIKE)
@@ -239,6 +246,32 @@ enum idle_verdict loop_owner__rests(struct loop_owner *owners, const struct wait
 	ret->verdict = verdict == IDLE_NO ? JANK_PARK_NO : JANK_PARK_YES;
 	ret->script = note->script ? note->script->identity : 0;
 	return verdict;
+}
+
+int loop_owner__compare(struct loop_owner *owners, const struct wait_note *note,
+			const struct idle_places *places, struct jank_park_chain *ret)
+{
+	static const uint16_t verdicts[] = {
+		[REST_NONE] = JANK_PARK_NO,
+		[REST_OUTER] = JANK_PARK_YES,
+		[REST_BESIDE] = JANK_PARK_IDLE,
+	};
+	const struct jank_rec *hdr = &note->rec.hdr;
+	struct idle_callers wait;
+	struct copy_event copy;
+	struct unwound unwound;
+	enum idle_rest rest;
+
+	*ret = (struct jank_park_chain){};
+	/* in an interpreter a handler's wait may have the same callers in C */
+	if (note->script || !unwind(owners, note, &copy, &unwound) ||
+	    !stack_end__has_all_callers(unwound.end) || is_interpreter(owners, note, &unwound))
+		return -ENODATA;
+	wait = (struct idle_callers){ unwound.addresses, unwound.cnt };
+	rest = idle_places__compare(places, hdr->tgid, hdr->tid, &wait);
+	if (rest == REST_UNKNOWN || !pack_unwound(&copy, &unwound, ret))
+		return -ENODATA;
+	return ret->verdict = verdicts[rest];
 }
 
 /* --- parks: is a futex wait a runtime's own? The calls that lead to it decide. */

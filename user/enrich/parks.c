@@ -47,11 +47,12 @@ struct parks {
 	struct park_bpf_fds *maps;
 	struct loop_owner *owners;
 	struct interp_threads *scripts;
+	const struct idle_places *places;
 	struct process *processes;
 };
 
 struct parks *parks__new(struct park_bpf_fds *maps, struct loop_owner *owners,
-			 struct interp_threads *scripts)
+			 struct interp_threads *scripts, const struct idle_places *places)
 {
 	struct parks *parks = calloc(1, sizeof(*parks));
 
@@ -60,6 +61,7 @@ struct parks *parks__new(struct park_bpf_fds *maps, struct loop_owner *owners,
 	parks->maps = maps;
 	parks->owners = owners;
 	parks->scripts = scripts;
+	parks->places = places;
 	return parks;
 }
 
@@ -263,7 +265,7 @@ static void look_at_wait(void *ctx, const struct jank_rec_wait *rec)
 	res = note ? loop_owner__record(owners, note) : -ENOMEM;
 	wait_note__free(note);
 	if (!res && loop_owner__row(owners, rec->hdr.tgid, rec->hdr.tid, rec->loop))
-		res = park_bpf_fds__set_place(search->parks->maps, &place, true);
+		res = park_bpf_fds__set_place(search->parks->maps, &place, JANK_PARK_YES);
 	search->res = search->res ? search->res : res;
 }
 
@@ -388,7 +390,7 @@ static void revoke(struct process *process, uint32_t tid)
 
 /* A chain that answers several threads at once is entered once. */
 static int tell(struct parks *parks, struct process *process, const struct jank_park_place *place,
-		const struct jank_park_chain *chain, bool is_park)
+		const struct jank_park_chain *chain, uint32_t verdict)
 {
 	int res = 0;
 
@@ -397,7 +399,7 @@ static int tell(struct parks *parks, struct process *process, const struct jank_
 		res = park_bpf_fds__set_process(parks->maps, process->pid, &process->parks);
 	}
 	keep_place(process, place);
-	return res ?: park_bpf_fds__set_place(parks->maps, place, is_park);
+	return res ?: park_bpf_fds__set_place(parks->maps, place, verdict);
 }
 
 /* Makes the probes send the interpreter's frames with their questions, if frames can be read. */
@@ -413,7 +415,29 @@ static int ask_frames(struct parks *parks, struct process *process, struct judge
 	return park_bpf_fds__set_process(parks->maps, process->pid, &process->parks);
 }
 
-/* Returns 1 for a park, 0 for none, -ENODATA if not known yet. */
+static int judge_by_row(struct parks *parks, const struct process *process,
+			const struct wait_note *note, struct jank_park_chain *chain)
+{
+	int res = loop_owner__parks(parks->owners, note, process->row, chain);
+
+	return res < 0 ? res : res ? JANK_PARK_YES : JANK_PARK_NO;
+}
+
+/*
+ * Where each thread is watched, other threads may have their idle place where this one has a
+ * handler's wait.
+ */
+static int compare(struct parks *parks, const struct process *process, const struct wait_note *note,
+		   struct jank_park_chain *chain)
+{
+	int verdict = loop_owner__compare(parks->owners, note, parks->places, chain);
+
+	if (verdict == JANK_PARK_NO && process->parks.kinds & JANK_PARKS_WORKERS)
+		chain->verdict = 0;
+	return verdict;
+}
+
+/* Returns JANK_PARK_*, -ENODATA if not known yet, or another -errno. */
 static int judge(struct parks *parks, struct process *process, const struct wait_note *note,
 		 struct jank_park_chain *chain)
 {
@@ -421,7 +445,9 @@ static int judge(struct parks *parks, struct process *process, const struct wait
 	struct judged *thread;
 
 	if (process->row)
-		return loop_owner__parks(parks->owners, note, process->row, chain);
+		return judge_by_row(parks, process, note, chain);
+	if (note->rec.hdr.flags & JANK_WAIT_COMPARE)
+		return compare(parks, process, note, chain);
 	thread = judged_of(process, note->rec.hdr.tid);
 	if (!thread)
 		return -ENOMEM;
@@ -432,7 +458,9 @@ static int judge(struct parks *parks, struct process *process, const struct wait
 		return ask_frames(parks, process, thread) ?: -ENODATA;
 	if (note->script)
 		thread->alike_cnt = 0;
-	return verdict == IDLE_UNKNOWN ? -ENODATA : verdict != IDLE_NO;
+	if (verdict == IDLE_UNKNOWN)
+		return -ENODATA;
+	return verdict == IDLE_NO ? JANK_PARK_NO : JANK_PARK_YES;
 }
 
 int parks__answer(struct parks *parks, const struct wait_note *note)
@@ -447,16 +475,17 @@ int parks__answer(struct parks *parks, const struct wait_note *note)
 		.script = note->script ? note->script->identity : 0,
 	};
 	struct jank_park_chain chain;
-	int is_park;
+	int verdict;
 
 	if (!process)
 		return 0;
-	is_park = judge(parks, process, note, &chain);
-	if (is_park < 0)
-		return is_park == -ENODATA ? 0 : is_park; /* a thread asks again later */
+	verdict = judge(parks, process, note, &chain);
+	if (verdict < 0)
+		return verdict == -ENODATA ? 0 : verdict; /* a thread asks again later */
 	log__debug("thread %u sleeps at 0x%llx in %s(0x%llx): %s", place.tid, place.sp,
-		   syscall__name(place.nr), place.arg0, is_park ? "a park" : "no park");
-	return tell(parks, process, &place, &chain, is_park);
+		   syscall__name(place.nr), place.arg0,
+		   verdict == JANK_PARK_NO ? "no park" : "a park");
+	return tell(parks, process, &place, &chain, verdict);
 }
 
 void parks__each_alike(const struct parks *parks, void (*fn)(void *ctx, uint32_t pid, uint32_t tid),

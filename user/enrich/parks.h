@@ -8,6 +8,7 @@
 #define JANK_ENRICH_PARKS_H
 
 #include "catalogue/catalogue.h"
+#include "catalogue/idle_places.h"
 #include "catalogue/loop_owner.h"
 #include "catalogue/wait_note.h"
 #include "enrich/interp_threads.h"
@@ -20,7 +21,7 @@ struct parks;
 
 /* Borrows all. NULL: out of memory. */
 struct parks *parks__new(struct park_bpf_fds *maps, struct loop_owner *owners,
-			 struct interp_threads *scripts);
+			 struct interp_threads *scripts, const struct idle_places *places);
 void parks__free(struct parks *parks); /* accepts NULL */
 
 /*

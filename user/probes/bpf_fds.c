@@ -120,10 +120,8 @@ void park_bpf_fds__drop_process(struct park_bpf_fds *maps, uint32_t pid)
 }
 
 int park_bpf_fds__set_place(struct park_bpf_fds *maps, const struct jank_park_place *place,
-			    bool is_park)
+			    uint32_t verdict)
 {
-	uint32_t verdict = is_park ? JANK_PARK_YES : JANK_PARK_NO;
-
 	return update(maps->places_fd, place, &verdict);
 }
 

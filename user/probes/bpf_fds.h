@@ -52,8 +52,9 @@ int park_bpf_fds__set_process(struct park_bpf_fds *maps, uint32_t pid,
 bool park_bpf_fds__has_process(const struct park_bpf_fds *maps, uint32_t pid);
 void park_bpf_fds__drop_process(struct park_bpf_fds *maps, uint32_t pid);
 
+/* verdict: JANK_PARK_* */
 int park_bpf_fds__set_place(struct park_bpf_fds *maps, const struct jank_park_place *place,
-			    bool is_park);
+			    uint32_t verdict);
 void park_bpf_fds__drop_place(struct park_bpf_fds *maps, const struct jank_park_place *place);
 
 /* --- BPF maps of interpreter threads (bpf/script.bpf.h); own descriptors, for the same reason */

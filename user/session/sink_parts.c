@@ -49,8 +49,9 @@ static bool open_caches(struct sink_parts *parts)
 {
 	parts->loop_owner = loop_owner__new(parts->catalogue, parts->symbolizer);
 	parts->interp_threads = interp_threads__new(&parts->interp_bpf_fds, parts->symbolizer);
-	parts->parks = parks__new(&parts->park_bpf_fds, parts->loop_owner, parts->interp_threads);
 	parts->idle_places = idle_places__new(parts->symbolizer);
+	parts->parks = parks__new(&parts->park_bpf_fds, parts->loop_owner, parts->interp_threads,
+				  parts->idle_places);
 	parts->untraced_procs = untraced_procs__new(parts->symbolizer);
 	parts->applications = applications__new();
 	if (!parts->untraced_procs || !parts->applications)

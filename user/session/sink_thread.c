@@ -148,8 +148,8 @@ static void leave_out(void *ctx, struct block *block)
 }
 
 /*
- * Was the thread idle, for all that is known now? What is no block for that reason is no dispatch in
- * the counts, either.
+ * Was the thread idle, for all that is known now? What is no block for that reason is no dispatch
+ * in the counts, either.
  */
 static bool is_rest(const struct sink_thread *sink, const struct block *block)
 {
