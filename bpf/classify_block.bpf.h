@@ -36,12 +36,6 @@ static __noinline int classify_block__of_fd(struct task_struct *task, s32 fd,
 	return classify_block__plain(task_state);
 }
 
-/* True for restart_syscall, which continues a call that a stop has interrupted. */
-static __always_inline bool classify_block__continues(s32 nr)
-{
-	return nr >= 0 && (nr == jank_conf.restart_nr[0] || nr == jank_conf.restart_nr[1]);
-}
-
 /*
  * Returns JANK_STATE_* of a thread that leaves the CPU to sleep. *ret_nr out: its system call or
  * -1. *ret_nr in: the call that a stop interrupted and restart_syscall continues, or -1.
@@ -54,10 +48,11 @@ static __always_inline __u32 classify_block__blocked(struct task_struct *task,
 	s32 nr = compat__syscall_nr(regs);
 	u64 arg1;
 
-	if (classify_block__continues(nr) && *ret_nr >= 0)
+	if (compat__continues(nr) && *ret_nr >= 0)
 		nr = *ret_nr;
 	*ret_nr = nr;
-	if (task_state & (TASK_STOPPED_BIT | TASK_TRACED_BIT | TASK_FROZEN_BIT))
+	if (task_state & (TASK_STOPPED_BIT | TASK_TRACED_BIT) ||
+	    compat__is_frozen(task, task_state))
 		return JANK_STATE_STOPPED;
 	if (nr < 0)
 		return JANK_STATE_PAGE_FAULT; /* an exception; userfaultfd waits interruptibly */

@@ -37,6 +37,19 @@ static __always_inline unsigned int compat__task_state(struct task_struct *task)
 }
 
 /*
+ * Is a thread that leaves the CPU in this state frozen with its cgroup? Version 2 has a bit since
+ * 76f969e8948d (5.2), which threads that stop have as well; version 1 has the state since
+ * f5d39b020809 (6.1).
+ */
+static __always_inline bool compat__is_frozen(struct task_struct *task, unsigned int task_state)
+{
+	if (task_state & (TASK_STOPPED_BIT | TASK_TRACED_BIT))
+		return false;
+	return task_state & TASK_FROZEN_BIT ||
+	       (bpf_core_field_exists(task->frozen) && BPF_CORE_READ_BITFIELD_PROBED(task, frozen));
+}
+
+/*
  * Returns the state in which prev leaves the CPU. A waker may already have overwritten the task's
  * field. sched_switch has the state as its fourth argument from fa2c3254d7cf (5.18) on; earlier
  * kernels reject programs that read that argument.
@@ -103,6 +116,12 @@ static __always_inline int compat__syscall_nr(const struct pt_regs *regs)
 	int nr = (int)USER_REG(regs, orig_ax, syscallno);
 
 	return nr >= 0 && compat__is_32bit(regs) ? nr + JANK_SYSCALL_32 : nr;
+}
+
+/* True for restart_syscall, which continues a call that a stop has interrupted. */
+static __always_inline bool compat__continues(s32 nr)
+{
+	return nr >= 0 && (nr == jank_conf.restart_nr[0] || nr == jank_conf.restart_nr[1]);
 }
 
 /*

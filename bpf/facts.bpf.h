@@ -6,41 +6,6 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/record.bpf.h"
 
-/* Levels of cgroups that are read, counted from the thread's own. */
-#define FACTS_GROUP_MAX 4
-
-/*
- * Returns the total time in ns in which quotas withheld the CPUs from the thread's cgroups. A
- * minimised BTF made before this field was used lacks it.
- */
-static __always_inline u64 facts__throttled_ns(struct task_struct *task)
-{
-	struct task_group *group;
-	u64 ns = 0;
-
-	if (!bpf_core_field_exists(task->sched_task_group) ||
-	    !bpf_core_field_exists(struct task_group, cfs_bandwidth) ||
-	    !bpf_core_field_exists(struct task_group, parent))
-		return 0;
-	group = KREAD(task, sched_task_group);
-	for (int i = 0; i < FACTS_GROUP_MAX; i++) {
-		if (!group)
-			break;
-		ns += KREAD(group, cfs_bandwidth.throttled_time);
-		group = KREAD(group, parent);
-	}
-	return ns;
-}
-
-/* The thread was runnable until now, since it left the CPU or woke up later. */
-static __always_inline void facts__was_runnable(struct jank_thread *t, struct task_struct *task,
-						u64 runnable_ns)
-{
-	u64 ns = facts__throttled_ns(task) - t->throttled_mark;
-
-	t->throttled_ns += ns < runnable_ns ? ns : runnable_ns;
-}
-
 /*
  * Counts page faults from here on: when a dispatch leaves the CPU for the first time, or is first
  * found late. At the begin this would cost every dispatch.
@@ -63,10 +28,10 @@ static __always_inline __u16 facts__prio(struct task_struct *task)
 
 /*
  * Sends the facts before the dispatch's block or hang. The record is built in the ring's memory:
- * the stack has no room for it and the block.
+ * the stack has no room for it and the block. throttled_ns: of a wait that lasts.
  */
 static __noinline int facts__send(struct jank_thread *t, struct task_struct *task, u64 stolen_ns,
-				  u64 now)
+				  u64 throttled_ns, u64 now)
 {
 	struct jank_rec_facts *rec = bpf_ringbuf_reserve(&jank_ring, sizeof(*rec), 0);
 
@@ -83,8 +48,9 @@ static __noinline int facts__send(struct jank_thread *t, struct task_struct *tas
 		rec->policy = KREAD(task, policy);
 	if (bpf_core_field_exists(task->nr_cpus_allowed))
 		rec->cpus_allowed = KREAD(task, nr_cpus_allowed);
+	rec->throttled_ns = throttled_ns;
 	if (t->start_delay_ns)
-		rec->throttled_ns = t->start_throttled_ns;
+		rec->throttled_ns += t->start_throttled_ns;
 	if (t->handled.taken) {
 		rec->throttled_ns += t->throttled_ns;
 		if (bpf_core_field_exists(task->maj_flt)) {

@@ -7,6 +7,7 @@
 #include "bpf/copy_user_stack.bpf.h"
 #include "bpf/loop.bpf.h"
 #include "bpf/loop_wait.bpf.h"
+#include "bpf/quota.bpf.h"
 #include "bpf/script.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/thread.bpf.h"
@@ -55,11 +56,17 @@ static __always_inline void iter__send_open_span(struct jank_stack_buf *buf, str
 	record__send_stack(buf, buf->rec.hdr.size);
 }
 
-/* A stop is no hang; no part reports a dispatch that was mostly stopped (judge.c). */
-static __always_inline bool iter__is_debugged(const struct jank_rec_block *rec)
+/*
+ * A stop is no hang, but a freeze of its cgroup is. No part reports a dispatch that was mostly
+ * stopped (judge.c).
+ */
+static __always_inline bool iter__is_debugged(const struct jank_thread *t,
+					      const struct jank_rec_block *rec)
 {
 	u64 stopped = rec->state_ns[JANK_STATE_STOPPED];
 
+	if (rec->state == JANK_STATE_STOPPED && t->span.rec.hdr.flags & JANK_STACK_FROZEN)
+		return false;
 	return rec->duration_ns - stopped <= jank_conf.hang_ns || stopped > rec->duration_ns / 2;
 }
 
@@ -73,6 +80,17 @@ static __always_inline void iter__report(struct jank_thread *t, struct jank_rec_
 	t->hang_cnt++;
 }
 
+/* Returns for how long a quota withholds the CPU so far; the thread may get it meanwhile. */
+static __always_inline u64 iter__throttled_ns(const struct jank_thread *t, struct task_struct *task,
+					      const struct jank_rec_block *rec, u64 now)
+{
+	const struct jank_quota_mark mark = t->quota;
+
+	if (rec->state != JANK_STATE_RUNNABLE)
+		return 0;
+	return quota__throttled_ns(&mark, task, now - t->mark_ns);
+}
+
 static __noinline int iter__hang(struct jank_look *look, struct jank_thread *t,
 				 struct task_struct *task, u64 now)
 {
@@ -80,7 +98,7 @@ static __noinline int iter__hang(struct jank_look *look, struct jank_thread *t,
 
 	if (!loop__lives(t, task) || !iter__snapshot(&rec, t, task, now))
 		return 0;
-	if (!jank_conf.debugging && iter__is_debugged(&rec))
+	if (!jank_conf.debugging && iter__is_debugged(t, &rec))
 		return 0;
 	if (share__is_over(t->user, SHARE_BLOCK_SZ + SHARE_STACK_SZ, JANK_SHARE_CNT))
 		return 0; /* the next read retries */
@@ -90,7 +108,7 @@ static __noinline int iter__hang(struct jank_look *look, struct jank_thread *t,
 	if (rec.state != JANK_STATE_RUNNING)
 		iter__send_open_span(&look->stack, t, task, now);
 	message__send(t, task, now);
-	facts__send(t, task, 0, now);
+	facts__send(t, task, 0, iter__throttled_ns(t, task, &rec, now), now);
 	iter__report(t, &rec);
 	return 0;
 }

@@ -493,6 +493,10 @@ _Static_assert(sizeof(struct jank_task) == 32, "jank_task");
 #define JANK_STACK_BEFORE                                                                          \
 	256 /* OTHER: the span's begin was missed: t_ns from the CPU clock, one user frame */
 
+/* a CPU quota of its cgroups withheld the CPU for most of runnable_ns */
+#define JANK_STACK_THROTTLED 2048
+#define JANK_STACK_FROZEN    4096 /* state STOPPED: frozen with its cgroup */
+
 /*
  * Offset of a task's priority in records: task->prio + 2 (deadline 1, real time 2 to 101, nice -20
  * to 19: 102 to 141).

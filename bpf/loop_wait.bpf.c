@@ -59,8 +59,12 @@ static __always_inline int poll__on_exit(long ret)
 	preempt__disable();
 	regs = compat__user_regs(task);
 	nr = compat__syscall_nr(regs);
-	at = poll__place(regs, nr, poll__class(nr));
-	poll__turn(task, regs, &at, ret);
+	if (compat__continues(nr)) {
+		poll__continued(task, ret);
+	} else {
+		at = poll__place(regs, nr, poll__class(nr));
+		poll__turn(task, regs, &at, ret);
+	}
 	preempt__enable();
 	return 0;
 }
@@ -120,7 +124,7 @@ int BPF_PROG(jank_on_sys_exit, struct pt_regs *regs, long ret)
 	if (jank_conf.compat_apart && !compat__is_32bit(regs))
 		return 0;
 	nr = compat__syscall_nr(regs);
-	if (poll__class_waits(poll__class(nr)))
+	if (poll__class_waits(poll__class(nr)) || compat__continues(nr))
 		return poll__on_exit(ret);
 	if (!loop_wait__is_epoll(nr))
 		return 0;

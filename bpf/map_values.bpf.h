@@ -26,6 +26,15 @@ struct jank_stack_buf {
 		   JANK_SLICE_MAX * (sizeof(struct jank_task) + sizeof(__u16)) / sizeof(__u64)];
 };
 
+/*
+ * Begin of a time in which a thread waits for a CPU, for the part in which a quota withheld it
+ * (quota.bpf.h).
+ */
+struct jank_quota_mark {
+	__u64 ns;
+	__u64 queue;
+};
+
 #define JANK_PHASE_NONE	     0 /* no wait seen yet */
 #define JANK_PHASE_WAITING   1 /* in its loop's wait */
 #define JANK_PHASE_DISPATCH  2 /* between the end of a wait and the begin of the next one */
@@ -88,6 +97,7 @@ struct jank_thread {
 	 * sleeps.
 	 */
 	__u64 woken_ns;
+	__u64 frozen_ns; /* and in it: since when it was frozen before that; 0: it was not */
 	__s32 ready_cnt;
 	__u32 evidence; /* stack_cnt, shed_cnt, wakeup_missed_cnt or hang_sent is not 0 */
 
@@ -143,10 +153,10 @@ struct jank_thread {
 #ifdef JANK_PLAIN
 	__u64 task; /* the task; needed where the entry is found by number */
 #endif
-	__u32 user;		  /* key of its user's account: share.bpf.h */
-	__u32 counted_user;	  /* plain probes: it is in that account's thread_cnt */
-	__u64 throttled_mark;	  /* facts__throttled_ns when it left the CPU last */
-	__u64 start_throttled_ns; /* throttled part of start_delay_ns, when that is long */
+	__u32 user;		      /* key of its user's account: share.bpf.h */
+	__u32 counted_user;	      /* plain probes: it is in that account's thread_cnt */
+	struct jank_quota_mark quota; /* when it left the CPU last, or was woken in its wait */
+	__u64 start_throttled_ns;     /* throttled part of start_delay_ns, when that is long */
 	__u64 throttled_ns, min_flt,
 		maj_flt;   /* min_flt, maj_flt: counts when first read in the dispatch */
 	__u64 fault_inode; /* inode of the file of its last page fault, see jank_on_fault */
@@ -208,6 +218,7 @@ struct jank_other {
 	__u64 taken_ns;
 	__u32 tid; /* thread that uses the slot; 0: free */
 	__u32 pad;
+	struct jank_quota_mark quota; /* when it left the CPU, or was woken */
 	struct jank_await await;
 	struct jank_stack_buf span;
 };
@@ -216,7 +227,11 @@ struct jank_watch {
 	__u32 token_cnt;
 	__u32 pad;
 	__u64 clock_off_ns; /* CLOCK_MONOTONIC minus the run queue's clock */
+	__u64 start_ns;	    /* jank_watch_start_ns, when group_quota was taken */
+	/* of this CPU's queue of jank_watch_group, for threads that left the CPU before */
+	struct jank_quota_mark group_quota;
 	__u64 woken_ns;
+	struct jank_quota_mark quota;
 	struct jank_await await;
 	struct jank_stack_buf buf;
 };

@@ -92,7 +92,7 @@ static __always_inline bool park__is_judged(struct jank_thread *t, struct task_s
 	if (park__may_rest(t, task, class))
 		return true;
 	if (class != JANK_CLASS_FUTEX && class != JANK_CLASS_SLEEP && nr >= 0 &&
-	    !classify_block__continues(nr))
+	    !compat__continues(nr))
 		t->waits_else = 1;
 	return false;
 }
@@ -348,12 +348,25 @@ static __noinline int park__considers(struct jank_thread *t, struct task_struct 
 	return !verdict && park__tries(t, task, now);
 }
 
-/* The thread ends: is it still in the park that opened its dispatch? Then it has no dispatch. */
+/* Is the thread still in the park that opened its dispatch? Then it has done nothing. */
 static __always_inline bool park__ends_in_one(const struct jank_thread *t,
 					      const struct pt_regs *regs)
 {
 	return t->park_start_ns == t->start_ns && compat__syscall_nr(regs) == t->park.nr &&
 	       compat__user_sp(regs) == t->park.sp;
+}
+
+/*
+ * A thread is frozen within a dispatch. Returns true when it was parked: the freeze woke it, and it
+ * parks again when it is thawed.
+ */
+static __noinline int park__is_resumed(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	if (t->loop != JANK_LOOP_PARK || !park__ends_in_one(t, compat__user_regs(task)))
+		return false;
+	loop_wait__close(t, task, now);
+	t->phase = JANK_PHASE_PARKED;
+	return true;
 }
 
 #endif

@@ -355,20 +355,26 @@ static __noinline int poll__epoll_turn(struct jank_thread *t, struct task_struct
 	return 0;
 }
 
-/* A thread leaves the CPU in a dispatch: does its loop's wait begin with that? */
+/*
+ * A thread leaves the CPU in a dispatch: does its loop's wait begin with that? A freeze interrupts
+ * the wait, which returns for it, and is called again when the thread is thawed: nothing was done
+ * for a program that is frozen while it waits.
+ */
 static __always_inline bool poll__or_epoll_leaves(struct jank_thread *t, struct task_struct *task,
-						  bool sleeps, u64 now)
+						  bool sleeps, bool frozen, u64 now)
 {
 	struct pt_regs *regs = compat__user_regs(task);
-	/* a thread that sleeps has nothing to do */
-	__u32 behind = sleeps ? loop_wait__behind(0) : 0;
+	/* a thread that sleeps has nothing to do, if no freeze made it leave */
+	__u32 behind = sleeps && !frozen ? loop_wait__behind(0) : 0;
 	struct jank_place at;
 	bool begun;
 	s32 nr;
 
-	if (t->nested_left || !compat__in_syscall(regs))
+	if (t->nested_left || (!frozen && !compat__in_syscall(regs)))
 		return false;
 	nr = compat__syscall_nr(regs);
+	if (nr < 0)
+		return false;
 	if (loop_wait__is_epoll(nr)) {
 		begun = loop_wait__begun(t, task, regs, now, behind);
 	} else if (t->loop == JANK_LOOP_POLL && poll__class_waits(poll__class(nr))) {
@@ -382,7 +388,7 @@ static __always_inline bool poll__or_epoll_leaves(struct jank_thread *t, struct 
 			poll__epoll_begun(t, task, now, behind);
 		return begun;
 	}
-	t->nested_left = !begun;
+	t->nested_left = !begun && !frozen; /* a wait that was interrupted has returned */
 	return begun;
 }
 
@@ -485,6 +491,21 @@ static __noinline int poll__begins_trial(struct jank_thread *t, struct task_stru
 		return false;
 	poll__try(t, at, waits ? 0 : POLL_LOOKS);
 	return true;
+}
+
+/*
+ * A loop's wait in poll returned, which a freeze had interrupted: restart_syscall continued it.
+ */
+static __noinline int poll__continued(struct task_struct *task, long ret)
+{
+	struct jank_thread *t = thread__get(task);
+
+	if (!t || t->loop != JANK_LOOP_POLL || t->phase != JANK_PHASE_WAITING || t->start_ns)
+		return 0;
+	t->ready_cnt = ret;
+	message__begin(t, 0);
+	thread__open(t, task, bpf_ktime_get_ns());
+	return 0;
 }
 
 /* poll, ppoll, select, pselect6 or io_uring_enter returned. */

@@ -2,6 +2,7 @@
 /* Sampler: a clock event on each CPU that checks whether a slow dispatch is running there. */
 #include "bpf/copy_user_stack.bpf.h"
 #include "bpf/history.bpf.h"
+#include "bpf/quota.bpf.h"
 #include "bpf/read_message.bpf.h"
 #include "bpf/script.bpf.h"
 #include "bpf/stack.bpf.h"
@@ -12,6 +13,24 @@
 #define WATCH_TOKENS 256
 /* A longer wait is no longer watched: its cause has been seen. */
 #define WATCH_MAX_NS 60000000000ull
+
+/* The same for threads of a cgroup that wait for this CPU already: the watch begins. */
+static __noinline int sampler__mark_group(struct jank_quota_mark *mark, struct task_struct *task,
+					  u64 group)
+{
+	struct cfs_rq **queues, *queue = NULL;
+
+	mark->ns = QUOTA_NONE;
+	if (!quota__is_by_thread(task) || !bpf_core_field_exists(struct task_group, cfs_rq) ||
+	    !group)
+		return 0;
+	queues = BPF_CORE_READ((struct task_group *)group, cfs_rq);
+	bpf_probe_read_kernel(&queue, sizeof(queue), &queues[bpf_get_smp_processor_id()]);
+	mark->queue = (u64)queue;
+	if (queue)
+		mark->ns = quota__queue_ns(queue);
+	return 0;
+}
 
 /*
  * Turns the watch on while a thread waits long. Branch-free: the verifier would walk each path
@@ -33,6 +52,10 @@ static __noinline int sampler__look(struct jank_watch *watch, u64 now)
 	} else if (!jank_watch_on) {
 		jank_watch_start_ns = now;
 		jank_watch_on = 1;
+	}
+	if (watch->start_ns != jank_watch_start_ns) {
+		watch->start_ns = jank_watch_start_ns;
+		sampler__mark_group(&watch->group_quota, KERNEL_CURRENT(), jank_watch_group);
 	}
 	return 0;
 }

@@ -103,10 +103,13 @@ int BPF_PROG(jank_on_waking, struct task_struct *task)
 	now = bpf_ktime_get_ns();
 	if (history__is_on() && t)
 		sched__keep_wake(ctx, task, now);
-	if (waits)
+	if (waits) {
+		if (t->frozen_ns)
+			sched__thaw(ctx, t);
 		sched__due(t, task, now);
+	}
 	if (t && t->start_ns)
-		noted = sched__wake(ctx, t, now);
+		noted = sched__wake(ctx, t, task, now);
 	else if (waker_watch__is_on())
 		noted = waker_watch__wake(ctx, task, now);
 	if (noted)

@@ -6,6 +6,7 @@
 #include "bpf/classify_block.bpf.h"
 #include "bpf/copy_user_stack.bpf.h"
 #include "bpf/park.bpf.h"
+#include "bpf/quota_mark.bpf.h"
 #include "bpf/read_message.bpf.h"
 #include "bpf/script.bpf.h"
 #include "bpf/slices.bpf.h"
@@ -57,8 +58,11 @@ static __noinline int sched__ask(struct jank_thread *t, struct task_struct *task
 	t->await.inode = t->fault_inode;
 	t->fault_inode = 0;
 	wait_args__ask(&t->await, task, state, poll__class(t->span.rec.syscall), now);
-	if (jank_conf.watch_ns && waker_watch__wants(state))
+	if (jank_conf.watch_ns && waker_watch__wants(state)) {
 		waker_watch__begin(pids__tid(task), now);
+		if (bpf_core_field_exists(task->sched_task_group))
+			jank_watch_group = (u64)KREAD(task, sched_task_group);
+	}
 	return 0;
 }
 
@@ -69,7 +73,7 @@ static __noinline int sched__ask(struct jank_thread *t, struct task_struct *task
 static __always_inline void sched__due(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	t->woken_ns = now;
-	t->throttled_mark = facts__throttled_ns(task);
+	quota__mark(&t->quota, task);
 	thread__set_counted(t, 1);
 }
 
@@ -83,9 +87,12 @@ static __noinline int sched__leave_wait(struct jank_thread *t, struct task_struc
 	if (runnable) {
 		if (!t->woken_ns)
 			sched__due(t, task, now);
+		else
+			quota__mark(&t->quota, task);
 		thread__set_counted(t, 1);
 	} else if (!t->counted || now - t->woken_ns > EARLY_WAKE_NS) {
 		t->woken_ns = 0;
+		t->frozen_ns = 0;
 		thread__set_counted(t, 0);
 	}
 	return 0;
@@ -102,29 +109,68 @@ static __always_inline void sched__begin_wait(struct jank_thread *t, struct task
 }
 
 /*
+ * A thread with a dispatch is frozen in its loop's wait, which the freeze has interrupted
+ * (poll__or_epoll_leaves). What was ready meanwhile is found late, at once when the thread is
+ * thawed.
+ */
+static __noinline int sched__freeze_wait(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	sched__leave_wait(t, task, false, now);
+	t->woken_ns = 0;
+	thread__set_counted(t, 0);
+	t->early_wake_ns = 0;
+	t->frozen_ns = now;
+	t->span.rec.hdr.flags = 0;
+	return 0;
+}
+
+/* A thread is woken in its loop's wait: keeps who thawed it. */
+static __noinline int sched__thaw(void *ctx, struct jank_thread *t)
+{
+	waker__record(ctx, &t->span.rec, &t->spill, JANK_STATE_STOPPED);
+	return 0;
+}
+
+/* The thread may have been due since then. */
+static __always_inline u64 sched__due_since(const struct jank_thread *t)
+{
+	return t->frozen_ns ? t->frozen_ns : t->woken_ns;
+}
+
+/*
  * The thread gets the CPU after a long delay. Keeps the delay as a span until the wait has returned
  * (thread__start_late).
  */
 static __noinline int sched__keep_start(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	struct jank_rec_stack *rec = &t->span.rec;
-	u64 throttled_ns = facts__throttled_ns(task) - t->throttled_mark;
+	__u16 thawed = t->frozen_ns ? rec->hdr.flags & JANK_STACK_WAKER : 0;
+	u64 from_ns = sched__due_since(t);
+	/* if it got the CPU before, and lost it again in the wait: the part until then */
+	u64 throttled_ns = rec->hdr.flags & JANK_STACK_START && rec->t_ns == from_ns
+				   ? t->start_throttled_ns
+				   : 0;
 
 	record__head(&rec->hdr, JANK_REC_STACK, 0, now, task);
 	rec->hdr.flags = JANK_STACK_START;
 	rec->dispatch_ns = 0;
-	rec->t_ns = t->woken_ns;
-	rec->ns = now - t->woken_ns;
-	rec->runnable_ns = rec->ns;
+	rec->t_ns = from_ns;
+	rec->ns = now - from_ns;
+	rec->runnable_ns = now - t->woken_ns;
 	rec->state = JANK_STATE_RUNNABLE;
 	rec->syscall = -1;
 	rec->kernel_cnt = 0;
 	rec->user_cnt = 0;
 	rec->slice_cnt = 0;
 	rec->prio = facts__prio(task);
-	__builtin_memset(&rec->waker, 0, sizeof(rec->waker));
+	if (t->frozen_ns)
+		rec->hdr.flags |= JANK_STACK_FROZEN | thawed;
+	if (!thawed)
+		__builtin_memset(&rec->waker, 0, sizeof(rec->waker));
 	slices__add(&t->span, t->woken_ns, pids__tid(task));
 	rec->hdr.size = stack__size(rec);
+	throttled_ns += quota__throttled_ns(&t->quota, task, rec->ns);
+	rec->hdr.flags |= quota__flag(throttled_ns, rec->runnable_ns);
 	t->start_throttled_ns = throttled_ns < rec->ns ? throttled_ns : rec->ns;
 	return 0;
 }
@@ -147,8 +193,21 @@ static __always_inline void sched__arrive_in_wait(struct jank_thread *t, struct 
 	if (!t->counted)
 		return;
 	thread__set_counted(t, 0);
-	if (sched__keeps_start((s64)(now - t->woken_ns)))
+	if (sched__keeps_start((s64)(now - sched__due_since(t))))
 		sched__keep_start(t, task, now);
+}
+
+/* Does the loop's wait begin where the thread leaves the CPU with a dispatch open? */
+static __always_inline bool sched__waits(struct jank_thread *t, struct task_struct *task,
+					 bool sleeps, bool frozen, u64 now)
+{
+	if (!poll__or_epoll_leaves(t, task, sleeps, frozen, now))
+		return false;
+	if (frozen)
+		sched__freeze_wait(t, task, now);
+	else
+		sched__begin_wait(t, task, !sleeps, now);
+	return true;
 }
 
 /* The thread leaves the CPU with a dispatch open. */
@@ -158,12 +217,11 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 	struct jank_rec_stack *rec = &t->span.rec;
 	bool sleeps = !preempted && task_state & 0xffff;
 	__u32 state = JANK_STATE_RUNNABLE;
+	bool frozen = sleeps && compat__is_frozen(task, task_state);
 	s32 nr = rec->dispatch_ns == t->start_ns ? rec->syscall : -1;
 
-	if (jank_conf.infer_begin && poll__or_epoll_leaves(t, task, sleeps, now)) {
-		sched__begin_wait(t, task, !sleeps, now);
+	if ((jank_conf.infer_begin || frozen) && sched__waits(t, task, sleeps, frozen, now))
 		return;
-	}
 	if (t->off) {
 		off__leave(t, task);
 		return;
@@ -182,20 +240,23 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 	 * instructions).
 	 */
 	state = *(volatile __u32 *)&rec->state;
-	if (sched__may_park(t, task, task_state, state) && park__leaves(t, task, state, now)) {
+	if ((sched__may_park(t, task, task_state, state) && park__leaves(t, task, state, now)) ||
+	    (frozen && park__is_resumed(t, task, now))) {
 		sched__begin_wait(t, task, false, now);
 		return;
 	}
 	if (!t->handled.taken)
 		read_message__all(t, task);
 	record__head(&rec->hdr, JANK_REC_STACK, 0, now, task);
+	if (frozen)
+		rec->hdr.flags |= JANK_STACK_FROZEN;
 	rec->dispatch_ns = t->start_ns;
 	rec->t_ns = now;
 	rec->ns = 0;
 	rec->runnable_ns = 0;
 	rec->syscall = nr;
 	rec->prio = facts__prio(task);
-	t->throttled_mark = facts__throttled_ns(task);
+	quota__mark(&t->quota, task);
 	sched__take_stack(ctx, t, task);
 	script__take(task, t->start_ns, now);
 	state = *(volatile __u32 *)&rec->state;
@@ -210,7 +271,8 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
  * A waker ends the thread's sleep. The thread may not have left the CPU yet: see sched__arrive.
  * Returns waker_watch__waker_of.
  */
-static __always_inline __u32 sched__wake(void *ctx, struct jank_thread *t, u64 now)
+static __always_inline __u32 sched__wake(void *ctx, struct jank_thread *t, struct task_struct *task,
+					 u64 now)
 {
 	__u32 state = t->state;
 
@@ -220,8 +282,11 @@ static __always_inline __u32 sched__wake(void *ctx, struct jank_thread *t, u64 n
 	}
 	if (state == JANK_STATE_RUNNABLE)
 		return 0;
+	if (compat__task_state(task) & TASK_FROZEN_BIT) /* in its sleep (version 1) */
+		t->span.rec.hdr.flags |= JANK_STACK_FROZEN;
 	thread__account(t, state, now);
 	t->state = JANK_STATE_RUNNABLE;
+	quota__mark(&t->quota, task);
 	thread__set_counted(t, 1);
 	waker__record(ctx, &t->span.rec, &t->spill, state);
 	return waker_watch__waker_of(&t->span.rec, now);
@@ -246,11 +311,15 @@ static __noinline int sched__send_span(struct jank_thread *t, struct task_struct
 				       u64 runnable_ns)
 {
 	struct jank_rec_stack *rec = &t->span.rec;
+	u64 throttled_ns;
 
 	rec->ns = now - rec->t_ns;
 	rec->runnable_ns = runnable_ns;
-	if (runnable_ns)
-		facts__was_runnable(t, task, runnable_ns);
+	if (runnable_ns) {
+		throttled_ns = quota__throttled_ns(&t->quota, task, runnable_ns);
+		t->throttled_ns += throttled_ns;
+		rec->hdr.flags |= quota__flag(throttled_ns, runnable_ns);
+	}
 	t->evidence = 1;
 	if (share__is_over(t->user, SHARE_STACK_SZ, JANK_SHARE_STACK)) {
 		t->shed_cnt++;

@@ -113,7 +113,9 @@ static __always_inline bool thread__waits(const struct jank_thread *t)
 static __noinline int thread__start_late(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	struct jank_rec_stack *rec = &t->span.rec;
-	u64 ns = now - t->woken_ns;
+	/* a wait that found nothing ready was not late by a freeze */
+	u64 from_ns = t->frozen_ns && t->ready_cnt > 0 ? t->frozen_ns : t->woken_ns;
+	u64 ns = now - from_ns;
 
 	if ((s64)ns < 0) /* the waker read its clock on another CPU */
 		ns = 0;
@@ -122,7 +124,7 @@ static __noinline int thread__start_late(struct jank_thread *t, struct task_stru
 		t->starts.over_cnt++;
 	if (thread__count(t, &t->starts, ns))
 		thread__flush(t, task, now);
-	if (rec->hdr.flags & JANK_STACK_START && rec->t_ns == t->woken_ns) {
+	if (rec->hdr.flags & JANK_STACK_START && rec->t_ns == from_ns) {
 		rec->dispatch_ns = now;
 		if (record__send_stack(&t->span, rec->hdr.size))
 			t->shed_cnt++;
@@ -132,6 +134,7 @@ static __noinline int thread__start_late(struct jank_thread *t, struct task_stru
 		t->start_throttled_ns = 0;
 	}
 	t->woken_ns = 0;
+	t->frozen_ns = 0;
 	thread__set_counted(t, 0);
 	return 0;
 }
@@ -272,7 +275,7 @@ static __noinline int thread__block(struct jank_thread *t, struct task_struct *t
 	if (share__is_over(t->user, SHARE_BLOCK_SZ, JANK_SHARE_RECORD))
 		return -1;
 	message__send(t, task, now);
-	facts__send(t, task, stolen_ns, now);
+	facts__send(t, task, stolen_ns, 0, now);
 	rec = bpf_ringbuf_reserve(&jank_ring, sizeof(*rec), 0);
 	if (!rec) {
 		lost__add(JANK_LOST_RING_FULL);

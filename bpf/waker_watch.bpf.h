@@ -13,6 +13,7 @@
 #include "bpf/classify_block.bpf.h"
 #include "bpf/copy_user_stack.bpf.h"
 #include "bpf/poll.bpf.h"
+#include "bpf/quota_mark.bpf.h"
 #include "bpf/script.bpf.h"
 #include "bpf/slices.bpf.h"
 #include "bpf/slot.bpf.h"
@@ -94,8 +95,11 @@ static __always_inline void waker_watch__fill(struct jank_other *other, struct t
 	other->tid = pids__tid(task);
 	other->switch_cnt = waker_watch__switch_cnt(task);
 	other->woken_ns = 0;
+	quota__mark(&other->quota, task);
 	wait_args__none(&other->await);
 	record__head(&rec->hdr, JANK_REC_OTHER, 0, now, task);
+	if (state == JANK_STATE_STOPPED && compat__is_frozen(task, compat__task_state(task)))
+		rec->hdr.flags |= JANK_STACK_FROZEN;
 	rec->dispatch_ns = 0;
 	rec->t_ns = t_ns;
 	rec->ns = 0;
@@ -170,7 +174,7 @@ static __noinline int waker_watch__begin_late(struct jank_other *other, struct t
 	other->span.rec.syscall = nr;
 	wait_args__see(&other->await, task, *(volatile __u32 *)&other->span.rec.state,
 		       poll__class(*(volatile __s32 *)&other->span.rec.syscall));
-	other->span.rec.hdr.flags = JANK_STACK_BEFORE;
+	other->span.rec.hdr.flags |= JANK_STACK_BEFORE;
 	other->span.rec.user_cnt = 1;
 	other->span.rec.kernel_cnt = 0;
 	other->span.tail[JANK_KSTACK_MAX] = compat__user_ip(compat__user_regs(task));
@@ -244,6 +248,9 @@ static __always_inline __u32 waker_watch__end_sleep(void *ctx, struct task_struc
 	state = *(volatile __u32 *)&other->span.rec.state; /* as in sched__leave */
 	if (!other->woken_ns && state != JANK_STATE_RUNNABLE) {
 		other->woken_ns = now;
+		if (compat__task_state(task) & TASK_FROZEN_BIT) /* as in sched__wake */
+			other->span.rec.hdr.flags |= JANK_STACK_FROZEN;
+		quota__mark(&other->quota, task);
 		waker__record(ctx, &other->span.rec, &other->spill, state);
 		noted = waker_watch__waker_of(&other->span.rec, now);
 	}
@@ -272,6 +279,7 @@ static __always_inline bool waker_watch__take(struct jank_watch *watch, struct j
 	if (other->tid != tid || (__u32)writes)
 		return false;
 	watch->woken_ns = other->woken_ns;
+	watch->quota = other->quota;
 	watch->await = other->await;
 	if (bpf_probe_read_kernel(&watch->buf, sizeof(watch->buf), &other->span))
 		return false;
@@ -289,6 +297,7 @@ static __always_inline void waker_watch__begin_runnable(struct jank_watch *watch
 	waker_watch__fill(other, task, JANK_STATE_RUNNABLE, -1, jank_watch_start_ns, now);
 	watch->buf.rec = other->span.rec;
 	watch->buf.rec.hdr.flags = JANK_STACK_BEFORE;
+	quota__use_group(&watch->quota, &watch->group_quota, task);
 	watch->buf.rec.user_cnt = 1;
 	watch->buf.rec.kernel_cnt = 0;
 	watch->buf.tail[JANK_KSTACK_MAX] = compat__user_ip(compat__user_regs(task));
@@ -343,6 +352,10 @@ static __noinline int waker_watch__arrive(struct task_struct *task, u64 now)
 		rec->runnable_ns = rec->ns;
 	else if (watch->woken_ns)
 		rec->runnable_ns = now - watch->woken_ns;
+	if (rec->runnable_ns)
+		rec->hdr.flags |=
+			quota__flag(quota__throttled_ns(&watch->quota, task, rec->runnable_ns),
+				    rec->runnable_ns);
 	if (rec->state != JANK_STATE_RUNNABLE)
 		wait_object__send(rec, &watch->await, task);
 	if (jank_conf.copy_sz)

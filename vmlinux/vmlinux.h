@@ -185,9 +185,22 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
+struct rq {
+	u64 clock;
+};
+
+struct cfs_rq {
+	struct rq *rq;
+	u64 throttled_clock_pelt_time;
+	u64 throttled_clock_self;
+	u64 throttled_clock_self_time;
+	int throttle_count;
+};
+
 struct sched_entity {
 	u64 exec_start;
 	u64 sum_exec_runtime;
+	struct cfs_rq *cfs_rq;
 };
 
 struct cfs_bandwidth {
@@ -195,6 +208,7 @@ struct cfs_bandwidth {
 };
 
 struct task_group {
+	struct cfs_rq **cfs_rq;
 	struct task_group *parent;
 	struct cfs_bandwidth cfs_bandwidth;
 };
@@ -230,6 +244,8 @@ struct task_struct {
 	unsigned int policy;
 	int nr_cpus_allowed;
 	unsigned int in_iowait : 1;
+	unsigned int frozen : 1;
+	bool throttled;
 	pid_t pid;
 	pid_t tgid;
 	struct mm_struct *mm;

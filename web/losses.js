@@ -28,4 +28,5 @@ export const LOSSES = {
   deliver_restarted: ["detail", "Times that the process which writes records ended before the run did, and was started again. It went on with the record under way. A pipe may have got a part of that record twice."],
   namer_restarted: ["detail", "Times that the process which makes names ended, or made no progress, and was started again. What it worked on then has no names. A file that caused this twice is not read again."],
   spool_full: ["blocks", "Records that the spool dropped because it was full, before each backend had them. Give it more room (--spool-max), or repair the backend."],
+  namer_forbidden: ["detail", "Ends of that process (namer_restarted) because it made a system call that it must not make: a traced program's file or memory may have taken it over, which gives no more power than SECURITY.md says. A message on stderr names the call. Report it."],
 };

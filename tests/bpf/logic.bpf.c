@@ -128,7 +128,7 @@ int logic_sched(struct logic_step *ctx)
 		sched__leave(ctx, t, task, ctx->preempted, ctx->task_state, ctx->now_ns);
 		break;
 	case LOGIC_WAKE:
-		sched__wake(ctx, t, ctx->now_ns);
+		sched__wake(ctx, t, task, ctx->now_ns);
 		break;
 	case LOGIC_ARRIVE:
 		sched__arrive(t, task, ctx->now_ns);
@@ -145,6 +145,12 @@ int logic_sched(struct logic_step *ctx)
 		break;
 	case LOGIC_WAIT_LEAVE:
 		sched__leave_wait(t, task, ctx->preempted, ctx->now_ns);
+		break;
+	case LOGIC_READY:
+		t->ready_cnt = ctx->ret;
+		break;
+	case LOGIC_FREEZE:
+		sched__freeze_wait(t, task, ctx->now_ns);
 		break;
 	case LOGIC_WAIT_ARRIVE:
 		sched__arrive_in_wait(t, task, ctx->now_ns);

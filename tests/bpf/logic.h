@@ -27,6 +27,8 @@ struct logic_bucket {
 	X(FORGET)                                                                                  \
 	X(DUE)	       /* in its loop's wait: it is woken */                                       \
 	X(WAIT_LEAVE)  /* and leaves the CPU, preempted or asleep */                               \
+	X(READY)       /* it returns ret */                                                        \
+	X(FREEZE)      /* a freeze interrupts that wait */                                         \
 	X(WAIT_ARRIVE) /* and gets it */                                                           \
 	X(POLL)	       /* poll of the fd descriptors at arg returned ret, its stack at sp */       \
 	X(POLL_LEAVE)  /* it leaves the CPU in poll, its stack at sp */                            \

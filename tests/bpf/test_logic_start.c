@@ -176,6 +176,43 @@ static void test_early_wake(void)
 	ok(!s.woken_ns && !s.runnable_cnt, "one of long ago, which ended no sleep, does not");
 }
 
+static void test_frozen(void)
+{
+	struct event event;
+	struct logic_step s;
+
+	begin();
+	STEP(READY, .ret = 1);
+	STEP(FREEZE, .now_ns = T);
+	DUE(T + 30 * MS);
+	GETS(T + 31 * MS);
+	is_uint(OPEN(T + 31 * MS).start_delay_ns, 31 * MS,
+		"what is ready after a freeze may have been since its begin");
+	is_uint(logic__received(JANK_REC_STACK, &event), 1, "which is a span");
+	ok(event.stack.rec.hdr.flags & JANK_STACK_FROZEN && event.stack.rec.t_ns == T &&
+		   event.stack.rec.ns == 31 * MS && event.stack.rec.runnable_ns == 1 * MS,
+	   "frozen, and then runnable");
+
+	begin();
+	STEP(READY, .ret = 0);
+	STEP(FREEZE, .now_ns = T);
+	DUE(T + 30 * MS);
+	GETS(T + 31 * MS);
+	is_uint(OPEN(T + 31 * MS).start_delay_ns, 1 * MS, "unless nothing is");
+
+	begin();
+	STEP(READY, .ret = 1);
+	STEP(FREEZE, .now_ns = T);
+	DUE(T + 30 * MS);
+	GETS(T + 31 * MS);
+	ASLEEP(T + 32 * MS);
+	DUE(T + 50 * MS);
+	GETS(T + 50 * MS);
+	s = OPEN(T + 50 * MS + 1000);
+	is_uint(s.start_delay_ns, 1000, "or it sleeps again: frozen while idle");
+	is_uint(CLOSE(T + 51 * MS).block_cnt, 0, "is no block");
+}
+
 static void test_hist(void)
 {
 	struct event event;
@@ -220,6 +257,7 @@ int main(void)
 	test_sleeps_again();
 	test_preempted();
 	test_early_wake();
+	test_frozen();
 	test_hist();
 	return logic__done();
 }

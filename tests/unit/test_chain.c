@@ -112,6 +112,32 @@ static void test_parts(void)
 	done(loops, d);
 }
 
+/* A holder that a quota kept off the CPU: what ran meanwhile did not. */
+static void test_throttled(void)
+{
+	struct fixture_stack span =
+		fixture__other(21, BEGIN + 10 * MS, 60 * MS, JANK_STATE_RUNNABLE);
+	struct loops *loops = fresh();
+	const struct link *link;
+	struct dispatch *d;
+
+	span.rec.runnable_ns = span.rec.ns;
+	span.rec.hdr.flags |= JANK_STACK_THROTTLED;
+	fixture__slice(&span, 8, 50 * MS);
+	feed(loops, &span);
+	span = fixture__other(21, BEGIN + 75 * MS, 10 * MS, JANK_STATE_RUNNABLE);
+	span.rec.runnable_ns = span.rec.ns;
+	fixture__slice(&span, 9, 9 * MS);
+	feed(loops, &span);
+	d = block_woken_by(loops, 21);
+	link = d->chain.links;
+	is_uint(link->part_ns[JANK_STATE_RUNNABLE], 70 * MS, "two waits for a CPU");
+	is_uint(link->throttled_ns, 60 * MS, "of one the reason is a quota");
+	ok(link->preemptor_cnt == 1 && link->preemptors[0].tid == 9,
+	   "only what ran during the other one took the CPU");
+	done(loops, d);
+}
+
 /* The begin of the wait was not watched; from the first span on it was. */
 static void test_begin_unseen(void)
 {
@@ -332,6 +358,7 @@ int main(void)
 	test_running();
 	test_unseen();
 	test_parts();
+	test_throttled();
 	test_begin_unseen();
 	test_overlap();
 	test_three();

@@ -120,6 +120,36 @@ static void test_stopped(void)
 	ok(!is_block(&j, stopped(THRESHOLD, THRESHOLD)), "if they are over the threshold");
 }
 
+/* A dispatch of twice the threshold, which was stopped once, and frozen before for that long. */
+static bool is_frozen_block(uint64_t stopped_ns, uint64_t frozen_ns)
+{
+	struct sample samples[] = {
+		{ .state = JANK_STATE_STOPPED, .ns = frozen_ns, .stack.flags = JANK_STACK_FROZEN },
+		{ .state = JANK_STATE_STOPPED, .ns = stopped_ns },
+		{ .state = JANK_STATE_FUTEX, .ns = MS, .stack.flags = JANK_STACK_FROZEN },
+	};
+	struct dispatch dispatch = { .rec = stopped(2 * THRESHOLD, stopped_ns + frozen_ns),
+				     .evidence = { .samples = samples, .sample_cnt = 3 } };
+	const struct machine_load load = { 0 };
+	struct judge j = judge();
+	struct block *block = NULL;
+	bool ret = judge__dispatch(&j, &dispatch, &process, &load, &block) > 0;
+
+	if (block) {
+		block->samples = NULL; /* ours */
+		block->sample_cnt = 0;
+	}
+	block__free(block);
+	return ret;
+}
+
+static void test_frozen(void)
+{
+	ok(is_frozen_block(0, 2 * THRESHOLD), "frozen with its cgroup: a block");
+	ok(!is_frozen_block(2 * THRESHOLD - MS, MS), "mostly stopped by a debugger: none");
+	ok(is_frozen_block(MS, 2 * THRESHOLD - MS), "mostly frozen: one");
+}
+
 static void is_dropped(uint64_t ns, unsigned fps, unsigned want)
 {
 	struct dispatch dispatch = { .rec = fixture__block(11, 1, ns) };
@@ -329,6 +359,7 @@ int main(void)
 	test_threshold();
 	test_late();
 	test_stopped();
+	test_frozen();
 	test_dropped_frames();
 	test_busy();
 	test_fields();

@@ -113,13 +113,18 @@ static int take_waited(struct wait_object *ret, const Jankbpf__WaitedFor *from, 
 	return 0;
 }
 
-static int take_cgroups(struct other_task *tasks, size_t cnt, Jankbpf__Preemptor *const *from,
-			size_t from_cnt)
+static int take_preemptor(struct other_task *ret, const Jankbpf__Preemptor *from)
+{
+	ret->is_ours = from->tracer;
+	return take_text(&ret->cgroup, from->cgroup);
+}
+
+static int take_preemptors(struct other_task *tasks, size_t cnt, Jankbpf__Preemptor *const *from,
+			   size_t from_cnt)
 {
 	for (size_t i = 0; i < cnt; i++)
 		for (size_t k = 0; k < from_cnt; k++)
-			if (tasks[i].tid == from[k]->tid &&
-			    take_text(&tasks[i].cgroup, from[k]->cgroup))
+			if (tasks[i].tid == from[k]->tid && take_preemptor(&tasks[i], from[k]))
 				return -ENOMEM;
 	return 0;
 }
@@ -151,8 +156,8 @@ static int take_link(struct link *link, const Jankbpf__Link *from)
 	if (!res)
 		res = take_waited(link->waited, from->waited_for, link->task.pid);
 	if (!res)
-		res = take_cgroups(link->preemptors, link->preemptor_cnt, from->preemptors,
-				   from->n_preemptors);
+		res = take_preemptors(link->preemptors, link->preemptor_cnt, from->preemptors,
+				      from->n_preemptors);
 	return res;
 }
 
@@ -180,8 +185,8 @@ int answers__take_waited(struct block *block, const Jankbpf__Block *from)
 	for (size_t i = 0; i < from->n_chain && !res; i++)
 		res = take_link(find_link(block, from->chain[i]), from->chain[i]);
 	if (!res)
-		res = take_cgroups(block->preemptors, block->preemptor_cnt, from->preemptors,
-				   from->n_preemptors);
+		res = take_preemptors(block->preemptors, block->preemptor_cnt, from->preemptors,
+				      from->n_preemptors);
 	res = res ? res : take_text(&block->role, from->role);
 	return res ? res : take_text(&block->network, from->network);
 }

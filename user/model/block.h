@@ -92,6 +92,7 @@ struct other_task {
 	uint16_t prio; /* wire format (JANK_PRIO_OFFSET); 0: not known */
 	char comm[JANK_COMM_SZ + 1];
 	char *cgroup; /* path, of a preemptor only; freed with the task; NULL: not known */
+	bool is_ours; /* a preemptor's process is jankbpf, or one that it started for itself */
 };
 
 struct wait_object {
@@ -204,8 +205,9 @@ struct link {
 	char *process; /* process name; NULL: not known */
 	uint64_t t_ns, ns;
 	uint64_t part_ns[JANK_STATE_CNT];
-	uint32_t state; /* the largest part; JANK_STATE_CNT: only its wake-up was seen */
-	uint16_t prio;	/* wire format (JANK_PRIO_OFFSET); 0: not known */
+	uint64_t throttled_ns; /* of the runnable part: a CPU quota withheld the CPU */
+	uint32_t state;	       /* the largest part; JANK_STATE_CNT: only its wake-up was seen */
+	uint16_t prio;	       /* wire format (JANK_PRIO_OFFSET); 0: not known */
 	int32_t syscall;
 	const char *syscall_name;      /* static; NULL: none, or not known */
 	struct wait_object *waited;    /* object of its own wait in that state; NULL: not known */
@@ -317,6 +319,8 @@ struct block {
 	uint64_t duration_ns, threshold_ns;
 	uint64_t start_delay_ns; /* from the wake-up to start_ns; 0 also if unknown */
 	bool start_known;
+	uint64_t start_frozen_ns; /* of the start delay: frozen with its cgroup */
+	struct other_task thawer; /* ended that; without a pid: not known */
 	struct host_info host;
 	uint32_t pid, tid;
 	uint16_t behind; /* ready descriptors when the loop returned, plus 1; 0: not known */
@@ -398,6 +402,15 @@ struct summary_histories {
 
 struct ignored;
 
+/* Time of all reported blocks, and how much of it was want of a CPU. */
+struct stalled {
+	uint64_t ns;	       /* sum of their delays */
+	uint64_t cpu_wait_ns;  /* of it: the thread, or the one it waited for, wanted a CPU */
+	uint64_t throttled_ns; /* of that: a CPU quota withheld it */
+	double busy_pct;       /* use of the machine's CPUs meanwhile; negative: not known */
+	const char *cgroup;    /* that has the quota, borrowed; NULL: not known, or several */
+};
+
 struct summary {
 	uint64_t elapsed_ns, dispatch_cnt, block_cnt, hang_cnt;
 	struct block_loss *lost;
@@ -409,6 +422,7 @@ struct summary {
 	struct loop_hist *loops;
 	size_t loop_cnt;
 	uint64_t stopped_cnt; /* blocks not reported: the process was stopped most of the time */
+	struct stalled stalled;
 	struct unwatched_list unwatched;
 	struct over_shares over_share;
 	uint64_t incomplete_cnt; /* reported blocks and hangs that have losses of their own */

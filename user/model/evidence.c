@@ -105,6 +105,8 @@ void evidence__thin(struct evidence *evidence, struct losses *losses)
 void evidence__drop(struct evidence *evidence, struct losses *losses)
 {
 	const struct evidence left = { .facts = evidence->facts,
+				       .start_frozen_ns = evidence->start_frozen_ns,
+				       .thawer = evidence->thawer,
 				       .capped_cnt = evidence->capped_cnt,
 				       .preemptors_capped_cnt = evidence->preemptors_capped_cnt +
 								evidence->preemptor_cnt };
@@ -134,6 +136,9 @@ static int add_preemptors(struct evidence *evidence, const struct stack_event *e
 	bool had_none = !evidence->preemptors;
 	int res = 0;
 
+	/* What ran while a quota withheld the CPU took nothing away. */
+	if (event->rec.hdr.flags & JANK_STACK_THROTTLED)
+		return 0;
 	for (unsigned i = 0; i < event->rec.slice_cnt && !res; i++) {
 		res = tasks__add(&evidence->preemptors, &evidence->preemptor_cnt, PREEMPTOR_MAX,
 				 &event->slices[i], event->prios ? event->prios[i] : 0);
@@ -219,14 +224,38 @@ static void drop_bystander(struct sample *sample)
 		sample->has_waker = sample->waker_softirq = false;
 }
 
+static void set_frozen_start(struct evidence *evidence, const struct jank_rec_stack *rec)
+{
+	if (!(rec->hdr.flags & JANK_STACK_FROZEN) || rec->runnable_ns > rec->ns)
+		return;
+	evidence->start_frozen_ns = rec->ns - rec->runnable_ns;
+	if (rec->hdr.flags & JANK_STACK_WAKER)
+		other_task__set(&evidence->thawer, &rec->waker);
+}
+
+uint64_t evidence__frozen_ns(const struct evidence *evidence)
+{
+	uint64_t ret = 0;
+
+	for (size_t i = 0; i < evidence->sample_cnt; i++) {
+		const struct sample *sample = &evidence->samples[i];
+
+		if (sample->state == JANK_STATE_STOPPED && sample->stack.flags & JANK_STACK_FROZEN)
+			ret += sample->ns - sample->runnable_ns;
+	}
+	return ret;
+}
+
 int evidence__add_stack(struct evidence *evidence, const struct stack_event *event,
 			struct losses *losses)
 {
 	struct wait_object *waited;
 	int res = add_preemptors(evidence, event, losses);
 
-	if (event->rec.hdr.flags & JANK_STACK_START) /* before the dispatch: without a stack */
+	if (event->rec.hdr.flags & JANK_STACK_START) { /* before the dispatch: without a stack */
+		set_frozen_start(evidence, &event->rec);
 		return res;
+	}
 	waited = take_pending(evidence, event->rec.t_ns);
 
 	drop_open_part(evidence, event->rec.t_ns, &waited);
@@ -316,7 +345,9 @@ int evidence__copy(struct evidence *ret, const struct evidence *from)
 {
 	*ret = (struct evidence){ .capped_cnt = from->capped_cnt,
 				  .preemptors_capped_cnt = from->preemptors_capped_cnt,
-				  .facts = from->facts };
+				  .facts = from->facts,
+				  .start_frozen_ns = from->start_frozen_ns,
+				  .thawer = from->thawer };
 	if (copy_samples(ret, from) || copy_preemptors(ret, from))
 		return -ENOMEM;
 	if (!from->message)

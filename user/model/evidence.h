@@ -24,6 +24,8 @@ struct evidence {
 	struct message *message;     /* handled message, not named yet; NULL: not known */
 	struct facts facts;	     /* without the CPU's speed */
 	struct wait_object *pending; /* its sample has not arrived yet */
+	uint64_t start_frozen_ns;    /* as in struct block, with the next */
+	struct other_task thawer;
 };
 
 /* Each adds a record. 0 or -ENOMEM; losses counts what exceeds the limits. */
@@ -46,6 +48,9 @@ void evidence__drop(struct evidence *evidence, struct losses *losses);
  * weight.
  */
 void evidence__sort(struct evidence *evidence, struct losses *losses);
+
+/* Time in which it was stopped because its cgroup was frozen. */
+uint64_t evidence__frozen_ns(const struct evidence *evidence);
 
 /* Deep copy. 0 or -ENOMEM; the caller must clear ret in both cases. */
 int evidence__copy(struct evidence *ret, const struct evidence *from);

@@ -12,9 +12,13 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-static bool mostly_stopped(const struct jank_rec_block *rec)
+/* By a debugger or a signal: a freeze of its cgroup stalls the process as its users see it. */
+static bool mostly_stopped(const struct dispatch *dispatch)
 {
-	return rec->state_ns[JANK_STATE_STOPPED] > dispatch__delay(rec) / 2;
+	uint64_t stopped_ns = dispatch->rec.state_ns[JANK_STATE_STOPPED];
+
+	return stopped_ns > dispatch__delay(&dispatch->rec) / 2 &&
+	       evidence__frozen_ns(&dispatch->evidence) < stopped_ns / 2;
 }
 
 static int set_host(struct block *block, const struct host_info *host)
@@ -111,6 +115,8 @@ static void move_evidence(struct block *block, struct dispatch *dispatch)
 	block->preemptor_cnt = evidence->preemptor_cnt;
 	block->message = evidence->message;
 	block->facts = evidence->facts;
+	block->start_frozen_ns = evidence->start_frozen_ns;
+	block->thawer = evidence->thawer;
 	block->chain = dispatch->chain.links;
 	block->chain_cnt = dispatch->chain.cnt;
 	block->chain_sample = dispatch->chain.sample;
@@ -145,7 +151,7 @@ int judge__dispatch(struct judge *judge, struct dispatch *dispatch, const struct
 
 	if (delay_ns <= judge->threshold_ns)
 		return 0;
-	if (!judge->debugging && mostly_stopped(rec)) {
+	if (!judge->debugging && mostly_stopped(dispatch)) {
 		judge->stopped_cnt +=
 			!dispatch->hang && !rec->hdr.flags; /* on probation it may not be a loop */
 		return 0;

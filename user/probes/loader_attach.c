@@ -164,7 +164,7 @@ static int attach_wait(struct loader *loader, const char *point, const char *cal
 	struct bpf_link *link;
 	char name[64];
 
-	if (!bpf_program__autoload(prog))
+	if (!prog || !bpf_program__autoload(prog))
 		return 0;
 	snprintf(name, sizeof(name), "sys_%s_%s", point, call);
 	link = bpf_program__attach_tracepoint(prog, "syscalls", name);
@@ -183,10 +183,11 @@ static int attach_waits(struct loader *loader, struct err *err)
 		const char *call;
 		const struct bpf_program *enter, *exit;
 	} rows[] = {
-		{ "epoll_wait", epoll, epoll_x },   { "epoll_pwait", epoll, epoll_x },
-		{ "epoll_pwait2", epoll, epoll_x }, { "poll", poll, poll_x },
-		{ "ppoll", poll, poll_x },	    { "select", poll, poll_x },
-		{ "pselect6", poll, poll_x },	    { "io_uring_enter", poll, poll_x },
+		{ "epoll_wait", epoll, epoll_x },    { "epoll_pwait", epoll, epoll_x },
+		{ "epoll_pwait2", epoll, epoll_x },  { "poll", poll, poll_x },
+		{ "ppoll", poll, poll_x },	     { "select", poll, poll_x },
+		{ "pselect6", poll, poll_x },	     { "io_uring_enter", poll, poll_x },
+		{ "restart_syscall", NULL, poll_x },
 	};
 	int res = 0;
 

@@ -71,6 +71,7 @@ Jankbpf__Preemptor **record__preemptors(struct record *r, const struct other_tas
 		SET(ret[i], ns, tasks[i].ns);
 		ret[i]->priority = record__priority(r, tasks[i].prio);
 		ret[i]->cgroup = record__str(r, tasks[i].cgroup);
+		SET_KNOWN(ret[i], tracer, tasks[i].is_ours);
 	}
 	return ret;
 }
@@ -135,6 +136,7 @@ static void set_meanwhile(struct record *r, Jankbpf__Link *ret, const struct lin
 	if (link->state < JANK_STATE_CNT)
 		ret->state = (char *)state__name(link->state);
 	ret->time = seen_ns ? record__time(r, link->part_ns) : NULL;
+	SET_KNOWN(ret, throttled_ns, link->throttled_ns);
 	ret->syscall = record__str(r, link->syscall_name);
 	ret->waited_for = waited_of(r, link->waited, link->syscall_name);
 }

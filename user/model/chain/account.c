@@ -109,9 +109,13 @@ static void count_span(struct walk *walk, const struct other_record *record)
 	const struct jank_rec_stack *rec = rec_of(record);
 	uint64_t end = end_of(record);
 	uint64_t runnable = rec->runnable_ns < rec->ns ? rec->runnable_ns : rec->ns;
+	uint64_t *part_ns = &walk->ret->part_ns[JANK_STATE_RUNNABLE], before_ns;
 
 	count(walk, record, rec->state, rec->t_ns, end - runnable);
+	before_ns = *part_ns;
 	count(walk, record, JANK_STATE_RUNNABLE, end - runnable, end);
+	if (rec->hdr.flags & JANK_STACK_THROTTLED)
+		walk->ret->throttled_ns += *part_ns - before_ns;
 	walk->watched = true;
 }
 

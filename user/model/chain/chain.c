@@ -138,6 +138,7 @@ static int set_preemptors(struct link *link, const struct thread_history *histor
 		const struct stack_event *event = &record->event;
 
 		if (event->rec.hdr.tgid != link->task.pid ||
+		    event->rec.hdr.flags & JANK_STACK_THROTTLED ||
 		    event->rec.t_ns >= link->t_ns + link->ns ||
 		    event->rec.t_ns + event->rec.ns <= link->t_ns)
 			continue;
@@ -179,6 +180,7 @@ static int add_link(const struct thread_history *history, const struct wait *wai
 	link->task.cgroup = NULL;
 	for (int i = 0; i < JANK_STATE_CNT; i++)
 		link->part_ns[i] = ret_account->part_ns[i];
+	link->throttled_ns = ret_account->throttled_ns;
 	ret->cnt++;
 	if (set_place(link, ret_account) || (wake && set_stack(&link->wake_stack, wake)))
 		return -ENOMEM;

@@ -50,6 +50,7 @@ void chain__resolve_owners(struct block *block);
 
 struct account {
 	uint64_t part_ns[JANK_STATE_CNT]; /* ns; the sum is at most the interval's length */
+	uint64_t throttled_ns;		  /* of the runnable part: a CPU quota withheld the CPU */
 	uint32_t state;			  /* the largest part; JANK_STATE_CNT: nothing was seen */
 	uint16_t prio;			  /* the last known; 0: none */
 	const struct other_record *span;  /* longest span of that state; NULL: none, or running */

@@ -418,6 +418,8 @@ const char *wait_reason__of(const struct activity *m)
 
 	if (m->state >= JANK_STATE_CNT || m->state == JANK_STATE_RUNNABLE)
 		return NULL;
+	if (m->stack->flags & JANK_STACK_FROZEN)
+		return "frozen";
 	reason = any_in(&reasons_gc, m->stack);
 	if (!reason)
 		reason = any_in(&reasons_kernel_memory, m->stack);
