@@ -9,7 +9,7 @@
 
 FIELD_COLUMN ?= now
 FIELD_T       = $(call ONLY,$(sort $(wildcard tests/field/*.t)))
-FIELD_SHORT  :=
+FIELD_SHORT  := frozen quota want_of_cpu
 FIELD_SHORT_T = $(filter $(FIELD_SHORT:%=tests/field/%.t),$(FIELD_T))
 FIELD_OUT    := $(OUT)/field.jsonl
 

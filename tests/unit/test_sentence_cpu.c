@@ -259,8 +259,7 @@ static void test_stolen(void)
 		  IN_WORK ": a hypervisor took 50 % of the CPUs meanwhile", 50, 5 },
 		{ "half of it is known", IN_WORK ": 'cc1' (pid 7) ran instead for 50.0 ms of it",
 		  50, 50 },
-		{ "or little was stolen", IN_WORK ": 'cc1' (pid 7) ran instead for 5.00 ms of it",
-		  19, 5 },
+		{ "or little was stolen", IN_WORK ": 1 other task ran", 19, 5 },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -270,6 +269,101 @@ static void test_stolen(void)
 		verdict__preemptor(block, 7, "cc1", rows[i].preemptor_ms * MS, 122);
 		sentence__says(block, rows[i].want, rows[i].name);
 	}
+}
+
+/* A task is the reason only if it had half of the time. */
+static void test_shared(void)
+{
+	struct block *block = wanting((struct facts){ .known = true, .prio = 122 });
+
+	block->load.total_pct = 97;
+	verdict__preemptor(block, 7, "threads", 1 * MS, 122);
+	verdict__preemptor(block, 8, "cc1", 40 * MS, 122);
+	sentence__says(block, IN_WORK ": 4 CPUs, 97 % busy, 2 other tasks ran",
+		       "no task had most of the time");
+
+	block = wanting((struct facts){ .known = true, .prio = 122 });
+	block->load.total_pct = 97;
+	sentence__says(block, IN_WORK ": 4 CPUs, 97 % busy", "no task is known");
+
+	block = wanting((struct facts){ .known = true, .cpus_allowed = 1 });
+	verdict__preemptor(block, 7, "a", 10 * MS, 122);
+	sentence__says(block, IN_WORK ": it is bound to 1 of 4 CPUs, 1 other task ran",
+		       "an affinity, where no task had most of the time");
+}
+
+static void test_own_threads(void)
+{
+	struct block *block = wanting((struct facts){ .known = true, .prio = 122 });
+
+	verdict__preemptor(block, 10, "node", 30 * MS, 122);
+	block->preemptors[0].tid = 11;
+	verdict__preemptor(block, 10, "worker", 20 * MS, 122);
+	block->preemptors[1].tid = 12;
+	verdict__preemptor(block, 7, "node", 40 * MS, 122);
+	sentence__says(block,
+		       IN_WORK ": 2 other threads of its process ran instead for 50.0 ms of it, "
+			       "and 1 other",
+		       "its own threads are no other process, whatever the name");
+
+	block = wanting((struct facts){ .known = true, .prio = 122 });
+	verdict__preemptor(block, 10, "node", 89 * MS, 122);
+	block->preemptors[0].tid = 11;
+	sentence__says(block, IN_WORK ": its own thread 'node' (tid 11) ran instead", "one thread");
+}
+
+/* By its process, not by its name, which any program may have. */
+static void test_tracer(void)
+{
+	struct block *block = wanting((struct facts){ .known = true, .prio = 122 });
+
+	verdict__preemptor(block, 7, "jankbpf", 89 * MS, 122);
+	sentence__says(block, IN_WORK ": 'jankbpf' (pid 7) ran instead", "another jankbpf");
+
+	block = wanting((struct facts){ .known = true, .prio = 122 });
+	verdict__preemptor(block, 7, "jankbpf", 10 * MS, 122);
+	verdict__preemptor(block, 8, "jankbpf", 40 * MS, 122);
+	verdict__preemptor(block, 9, "jankbpf-name", 39 * MS, 122);
+	block->preemptors[1].is_ours = block->preemptors[2].is_ours = true;
+	sentence__says(block,
+		       IN_WORK ": jankbpf itself (pid 8 and 1 more) ran instead for 79.0 ms of "
+			       "it, and 1 other",
+		       "this jankbpf, with its helpers");
+}
+
+static void test_frozen(void)
+{
+	const struct other_task bash = verdict__task(77, 77, "bash");
+	struct block *block = verdict__block();
+
+	block->duration_ns = 1 * MS;
+	block->state_ns[JANK_STATE_RUNNING] = 1 * MS;
+	block->start_delay_ns = 3000 * MS;
+	block->start_known = true;
+	block->start_frozen_ns = 2999 * MS;
+	block->thawer = bash;
+	blame__block(block);
+	is_str(block->cause.kind, "runnable", "a start that a freeze made late");
+	is_str(block->cause.what, "frozen", "is named so");
+	sentence__says(block,
+		       "main thread started up to 3.00 s late: it was frozen with its cgroup, "
+		       "until bash (pid 77) thawed it",
+		       "with who thawed it");
+
+	block = verdict__off_cpu(JANK_STATE_STOPPED, 150 * MS, NULL, STACK("k:schedule", "work"));
+	block->samples[0].stack.flags = JANK_STACK_FROZEN;
+	verdict__woken_by(block, bash);
+	blame__block(block);
+	is_str(block->cause.what, "frozen", "a freeze needs no names of the kernel's functions");
+	sentence__says(block,
+		       "main thread was frozen for 150 ms with its cgroup, until bash (pid 77) "
+		       "thawed it",
+		       "frozen within a dispatch");
+
+	block = verdict__off_cpu(JANK_STATE_FUTEX, 150 * MS, "futex", STACK("k:schedule", "work"));
+	block->samples[0].stack.flags = JANK_STACK_FROZEN;
+	sentence__says(block, "main thread waited 150 ms, at last frozen with its cgroup",
+		       "frozen in its sleep: since when is not known");
 }
 
 int main(void)
@@ -283,5 +377,9 @@ int main(void)
 	test_kept_off();
 	test_preempted();
 	test_stolen();
+	test_shared();
+	test_own_threads();
+	test_tracer();
+	test_frozen();
 	return tap__done();
 }

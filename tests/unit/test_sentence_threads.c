@@ -197,6 +197,42 @@ static void test_many_threads(void)
 		       "no arrow without a place after it");
 }
 
+/* A holder of a mutex that wanted a CPU for 120 of 150 ms. */
+static struct link *wanting_holder(struct block *block, uint32_t pid, uint64_t ns)
+{
+	struct link *link = verdict__link(block, LINK_HELD, verdict__task(10, 12, "low"),
+					  JANK_STATE_RUNNABLE, NULL, STACK("work"));
+
+	link->preemptors = calloc(1, sizeof(*link->preemptors));
+	link->preemptors[link->preemptor_cnt++] = verdict__task(pid, 13, "hog");
+	link->preemptors[0].ns = ns;
+	link->part_ns[JANK_STATE_RUNNABLE] = 120 * MS;
+	return link;
+}
+
+#define HELD                                                                                           \
+	"main thread waited 150 ms in pthread_mutex_lock ← a for a mutex held by thread 'low' (tid " \
+	"12), which for 80 % of that time waited for a CPU"
+
+static void test_wanting(void)
+{
+	struct block *block = on_futex(STACK("c:pthread_mutex_lock", "a"));
+	struct link *link = wanting_holder(block, 7, 119 * MS);
+
+	link->throttled_ns = 110 * MS;
+	sentence__says(block, HELD ", since its cgroup had used up its CPU quota",
+		       "a holder whose quota is used up");
+
+	block = on_futex(STACK("c:pthread_mutex_lock", "a"));
+	wanting_holder(block, 7, 59 * MS);
+	sentence__says(block, HELD, "a task with less than half of the time is not named");
+
+	block = on_futex(STACK("c:pthread_mutex_lock", "a"));
+	wanting_holder(block, 10, 119 * MS);
+	sentence__says(block, HELD " while its own thread 'hog' (tid 13) ran",
+		       "a thread of the same process");
+}
+
 static void test_inversion(void)
 {
 	struct block *block = on_futex(STACK("c:pthread_mutex_lock", "a"));
@@ -208,6 +244,7 @@ static void test_inversion(void)
 	link->preemptors = calloc(1, sizeof(*link->preemptors));
 	link->preemptors[link->preemptor_cnt++] = verdict__task(7, 7, "hog");
 	link->preemptors[0].prio = 91;
+	link->preemptors[0].ns = 110 * MS;
 	link->part_ns[JANK_STATE_RUNNABLE] = 120 * MS;
 	sentence__says(block,
 		       "main thread waited 150 ms in pthread_mutex_lock ← a for a mutex held by "
@@ -348,6 +385,7 @@ int main(void)
 	test_end_of_wait();
 	test_several_threads();
 	test_many_threads();
+	test_wanting();
 	test_inversion();
 	test_other_process();
 	test_ended_process();

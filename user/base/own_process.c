@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -18,6 +19,40 @@
 #define END_MS	  1000 /* for a process that has nothing to do; then it is killed */
 #define FDS_MAX	  4
 #define FD_BEYOND 16 /* copies are made there first, so that no target is a source */
+
+#define OWN_MAX 32 /* a dozen at once; pids of further ones are not known as ours */
+
+static _Atomic pid_t own[OWN_MAX];
+
+static void replace(pid_t from, pid_t to)
+{
+	for (size_t i = 0; i < OWN_MAX; i++) {
+		pid_t expected = from;
+
+		if (atomic_compare_exchange_strong(&own[i], &expected, to))
+			return;
+	}
+}
+
+void own_process__add(pid_t pid)
+{
+	replace(0, pid);
+}
+
+void own_process__remove(pid_t pid)
+{
+	replace(pid, 0);
+}
+
+bool own_process__has(pid_t pid)
+{
+	if (pid == getpid())
+		return true;
+	for (size_t i = 0; pid && i < OWN_MAX; i++)
+		if (own[i] == pid)
+			return true;
+	return false;
+}
 
 static int add_fds(posix_spawn_file_actions_t *files, const struct own_process_fd *fds, size_t cnt,
 		   int *copies)
@@ -62,6 +97,8 @@ int own_process__start(const char *name, const char *word, const struct own_proc
 	for (size_t i = 0; i < cnt; i++)
 		if (copies[i] >= 0)
 			close(copies[i]);
+	if (!res)
+		own_process__add(*ret);
 	return -res;
 }
 
@@ -118,6 +155,7 @@ void own_process__end(_Atomic pid_t *pid, int *sock, bool at_once, int *ret_stat
 	*sock = -1;
 	if (*pid && !reap(*pid, ret_status) && !at_once && !kill(*pid, SIGKILL))
 		reap(*pid, ret_status);
+	own_process__remove(*pid);
 	*pid = 0;
 }
 

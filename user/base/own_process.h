@@ -21,6 +21,16 @@ int own_process__start(const char *name, const char *word, const struct own_proc
 		       size_t cnt, pid_t *ret);
 
 /*
+ * For a process that this one forked for itself, and will end. own_process__start does so, too. Any
+ * thread.
+ */
+void own_process__add(pid_t pid);
+void own_process__remove(pid_t pid);
+
+/* True if it is this process, or one of these. Any thread. */
+bool own_process__has(pid_t pid);
+
+/*
  * For the process: returns true if a tracer started it, so that this descriptor is its socket. Then
  * it ignores the signals of the terminal and of full files: the tracer ends it.
  */

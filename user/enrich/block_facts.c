@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/own_process.h"
 #include "procfs/cgroup.h"
 #include "procfs/descriptor.h"
 #include "procfs/host.h"
@@ -104,10 +105,12 @@ static int set_quota(struct block *block)
 	return 0;
 }
 
-static int set_cgroups(struct other_task *tasks, size_t cnt)
+static int set_tasks(struct other_task *tasks, size_t cnt)
 {
 	int res = 0;
 
+	for (size_t i = 0; i < cnt; i++)
+		tasks[i].is_ours = own_process__has((pid_t)tasks[i].pid);
 	for (size_t i = 0; i < cnt && i < ASKED_MAX && !res; i++)
 		if (!tasks[i].cgroup)
 			res = cgroup_cpu__path("/proc", tasks[i].pid, tasks[i].tid,
@@ -127,7 +130,7 @@ static int set_network(struct block *block)
 
 int block_facts__fill(struct block *block)
 {
-	int res = set_cgroups(block->preemptors, block->preemptor_cnt);
+	int res = set_tasks(block->preemptors, block->preemptor_cnt);
 
 	if (!res && !block->role)
 		res = procrole__read(block->pid, &block->role);
@@ -140,7 +143,7 @@ int block_facts__fill(struct block *block)
 	for (size_t i = 0; i < block->chain_cnt && !res; i++) {
 		struct link *link = &block->chain[i];
 
-		res = set_cgroups(link->preemptors, link->preemptor_cnt);
+		res = set_tasks(link->preemptors, link->preemptor_cnt);
 	}
 	return res;
 }

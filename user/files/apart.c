@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/own_process.h"
 #include "base/socket.h"
 #include "base/thread.h"
 #include "files/broker.h"
@@ -222,8 +223,10 @@ static void become_apart(int sock, char *shared)
 static void reap(void)
 {
 	for (unsigned i = 0; i < apart.stuck_cnt; i++)
-		if (waitpid(apart.stuck[i].pid, NULL, WNOHANG) == apart.stuck[i].pid)
+		if (waitpid(apart.stuck[i].pid, NULL, WNOHANG) == apart.stuck[i].pid) {
+			own_process__remove(apart.stuck[i].pid);
 			apart.stuck[i--] = apart.stuck[--apart.stuck_cnt];
+		}
 }
 
 static int start(void)
@@ -250,8 +253,10 @@ static int start(void)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	close(ends[1]);
 	apart.sock = ends[0];
-	if (apart.pid > 0)
+	if (apart.pid > 0) {
+		own_process__add(apart.pid);
 		return 0;
+	}
 	apart.pid = 0;
 	close(ends[0]);
 	munmap(apart.shared, SHARED_SZ);

@@ -57,6 +57,10 @@ size_t runnable__divide(const struct block *block, struct runnable_share *ret)
 		else
 			woken += block->samples[i].runnable_ns;
 	}
+	part = at_most(block->start_frozen_ns, rest);
+	ret[cnt++] = (struct runnable_share){ "frozen", part };
+	rest -= part;
+	preempted -= part;
 	if (block->facts.known) {
 		part = at_most(block->facts.throttled_ns, rest);
 		ret[cnt++] = (struct runnable_share){ "throttled", part };
@@ -78,53 +82,78 @@ size_t runnable__divide(const struct block *block, struct runnable_share *ret)
 	return cnt;
 }
 
-/* True for the first task with its name and process. */
-static bool is_first(const struct block *block, size_t nr)
+static enum runner who(const struct other_task *task, uint32_t pid)
 {
-	const struct other_task *task = &block->preemptors[nr];
+	if (task->is_ours)
+		return RUNNER_OURS;
+	return task->pid == pid ? RUNNER_PEERS : RUNNER_OTHERS;
+}
 
+static bool is_alike(const struct other_task *a, const struct other_task *b, uint32_t pid)
+{
+	enum runner kind = who(a, pid);
+
+	return kind == who(b, pid) && (kind != RUNNER_OTHERS || !strcmp(a->comm, b->comm));
+}
+
+/* Do both count as one: the same process, or thread of the waiting thread's process? */
+static bool is_one(const struct other_task *a, const struct other_task *b, uint32_t pid)
+{
+	return who(a, pid) == RUNNER_PEERS ? a->tid == b->tid : a->pid == b->pid;
+}
+
+static bool is_first(const struct other_task *tasks, size_t nr, uint32_t pid)
+{
 	for (size_t i = 0; i < nr; i++)
-		if (block->preemptors[i].pid == task->pid &&
-		    !strcmp(block->preemptors[i].comm, task->comm))
+		if (is_alike(&tasks[i], &tasks[nr], pid) && is_one(&tasks[i], &tasks[nr], pid))
 			return false;
 	return true;
 }
 
-static struct runners runners_of(const struct block *block, const struct other_task *first,
-				 bool better)
+static bool counts(const struct other_task *task, uint16_t than)
 {
-	struct runners ret = { .task = first };
+	return !than || (task->prio && task->prio < than);
+}
 
-	for (size_t i = 0; i < block->preemptor_cnt; i++) {
-		const struct other_task *task = &block->preemptors[i];
+static struct runners alike(const struct other_task *tasks, size_t cnt, uint32_t pid, uint16_t than,
+			    const struct other_task *first)
+{
+	struct runners ret = { .who = who(first, pid), .task = first };
 
-		if (better && !is_better(block, task))
+	for (size_t i = 0; i < cnt; i++) {
+		const struct other_task *task = &tasks[i];
+
+		if (!counts(task, than))
 			continue;
-		if (strcmp(task->comm, first->comm)) {
+		if (!is_alike(task, first, pid)) {
 			ret.other_cnt++;
 			continue;
 		}
 		ret.ns += task->ns;
-		ret.cnt += is_first(block, i);
+		ret.cnt += is_first(tasks, i, pid);
 		if (task->ns > ret.task->ns)
 			ret.task = task;
 	}
 	return ret;
 }
 
-struct runners runnable__culprit(const struct block *block, bool better)
+struct runners runners__of(const struct other_task *tasks, size_t cnt, uint32_t pid, uint16_t than)
 {
 	struct runners ret = { .task = NULL };
 
-	for (size_t i = 0; i < block->preemptor_cnt; i++) {
-		const struct other_task *task = &block->preemptors[i];
+	for (size_t i = 0; i < cnt; i++) {
 		struct runners each;
 
-		if (better && !is_better(block, task))
+		if (!counts(&tasks[i], than))
 			continue;
-		each = runners_of(block, task, better);
+		each = alike(tasks, cnt, pid, than, &tasks[i]);
 		if (each.ns > ret.ns || !ret.task)
 			ret = each;
 	}
 	return ret;
+}
+
+bool runners__explain(const struct runners *runners, double ns)
+{
+	return runners->task && (double)runners->ns >= ns / 2;
 }

@@ -232,6 +232,18 @@ static void add_wait_details(struct clause *c, const struct activity *m, bool ch
 	add_details(c, m);
 }
 
+/* A thread that sleeps is frozen in its sleep: then only the end of it is known. */
+static void add_frozen(struct clause *c)
+{
+	const struct sample *sample = c->sample;
+	bool asleep = part__state(c->part) != JANK_STATE_STOPPED;
+
+	clause__add_verb(c, asleep ? "waited" : "was frozen for", asleep ? "waiting" : "frozen");
+	strbuf__adds(c->sb, asleep ? ", at last frozen with its cgroup" : " with its cgroup");
+	if (sample && sample->has_waker)
+		words__add_thawer(c->sb, &sample->waker);
+}
+
 static void add_wait(struct clause *c)
 {
 	static const struct stack nowhere;
@@ -251,6 +263,10 @@ static void add_wait(struct clause *c)
 	}
 	if (!(c->same & SAME_OBJECT))
 		m.waited = NULL;
+	if (words__is(c->part->what, "frozen")) {
+		add_frozen(c);
+		return;
+	}
 	if (m.state == JANK_STATE_STOPPED && !c->part->what) {
 		clause__add_verb(c, "was stopped for", "stopped");
 		strbuf__adds(c->sb, ", by a debugger or a signal");

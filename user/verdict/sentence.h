@@ -11,6 +11,7 @@
 #include "model/block.h"
 #include "model/chain/wait_reason.h"
 #include "verdict/analysis.h"
+#include "verdict/blame.h"
 #include <string.h>
 
 /*
@@ -41,13 +42,15 @@ void words__add_task(struct strbuf *sb, const struct block *block, const struct 
 		     const char *process);
 
 /*
- * "'x' (pid 7 and 2 more, real-time priority 50)": the task that ran instead. The priority is shown
- * only if it is better than `than`.
+ * "'x' (pid 7 and 2 more, real-time priority 50)": who ran instead; runners->task is not NULL. The
+ * priority is shown only if it is better than `than`.
  */
-void words__add_runner(struct strbuf *sb, const struct other_task *task, size_t more,
-		       uint16_t than);
+void words__add_runners(struct strbuf *sb, const struct runners *runners, uint16_t than);
 
 void words__add_pct(struct strbuf *sb, double share); /* "80 %" */
+
+/* ", until bash (pid 7) thawed it"; nothing without a pid. */
+void words__add_thawer(struct strbuf *sb, const struct other_task *thawer);
 
 /* The words of the list below, or NULL. */
 const char *words__of_reason(const char *reason);

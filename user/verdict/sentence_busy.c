@@ -199,11 +199,29 @@ static bool is_stolen(const struct clause *c)
 	return block->load.steal_pct >= STEAL_PCT && known < block__runnable(block) / 2;
 }
 
+/* Adds ": 2 CPUs, 97 % busy, 24 other tasks ran": what is known if no task had most of the time. */
+static void add_load(struct clause *c, bool affinity)
+{
+	const struct block *block = c->block;
+	const char *sep = affinity ? ", " : ": ";
+
+	if (!affinity && block->host.cpus && block->load.total_pct >= 0) {
+		strbuf__addf(c->sb, "%s%" PRIu32 " CPU%s, %.0f %% busy", sep, block->host.cpus,
+			     block->host.cpus == 1 ? "" : "s", block->load.total_pct);
+		sep = ", ";
+	}
+	if (block->preemptor_cnt)
+		strbuf__addf(c->sb, "%s%zu other task%s ran", sep, block->preemptor_cnt,
+			     block->preemptor_cnt == 1 ? "" : "s");
+}
+
 static void add_runner(struct clause *c)
 {
+	const struct block *block = c->block;
 	bool affinity = c->part->what && !strcmp(c->part->what, "affinity");
 	bool priority = c->part->what && !strcmp(c->part->what, "priority");
-	struct runners culprit = runnable__culprit(c->block, priority);
+	struct runners runners = runners__of(block->preemptors, block->preemptor_cnt, block->pid,
+					     priority ? block->facts.prio : 0);
 
 	if (affinity)
 		strbuf__addf(c->sb, ": it is bound to %" PRIu32 " of %" PRIu32 " CPUs",
@@ -213,19 +231,21 @@ static void add_runner(struct clause *c)
 			     affinity ? ", and" : ":", c->block->load.steal_pct);
 		return;
 	}
-	if (!culprit.task)
+	if (!runners__explain(&runners, c->ns)) {
+		add_load(c, affinity);
 		return;
+	}
 	strbuf__adds(c->sb, affinity ? ", where " : ": ");
-	words__add_runner(c->sb, culprit.task, culprit.cnt - 1, c->block->facts.prio);
+	words__add_runners(c->sb, &runners, c->block->facts.prio);
 	strbuf__adds(c->sb, affinity ? " ran" : " ran instead");
-	if (culprit.ns >= c->ns / 10 * 9)
+	if (runners.ns >= c->ns / 10 * 9)
 		return;
 	strbuf__adds(c->sb, " for ");
-	clock__add_duration(c->sb, culprit.ns);
+	clock__add_duration(c->sb, runners.ns);
 	strbuf__adds(c->sb, " of it");
-	if (culprit.other_cnt)
-		strbuf__addf(c->sb, ", and %zu other%s", culprit.other_cnt,
-			     culprit.other_cnt > 1 ? "s" : "");
+	if (runners.other_cnt)
+		strbuf__addf(c->sb, ", and %zu other%s", runners.other_cnt,
+			     runners.other_cnt > 1 ? "s" : "");
 }
 
 /* True if most of it was between the wake-up and the start of the dispatch. */
@@ -234,8 +254,21 @@ static bool is_late_start(const struct clause *c)
 	return c->block->start_delay_ns > c->ns / 2;
 }
 
+/* The event may have come at any time of the freeze. */
+static void add_frozen_start(struct clause *c)
+{
+	strbuf__adds(c->sb, " started up to ");
+	clock__add_duration(c->sb, c->ns);
+	strbuf__adds(c->sb, " late: it was frozen with its cgroup");
+	words__add_thawer(c->sb, &c->block->thawer);
+}
+
 void clause__add_runnable(struct clause *c)
 {
+	if (words__is(c->part->what, "frozen")) {
+		add_frozen_start(c);
+		return;
+	}
 	if (is_late_start(c) && !c->open) {
 		strbuf__adds(c->sb, " started ");
 		clock__add_duration(c->sb, c->ns);

@@ -80,23 +80,31 @@ static void add_which(struct strbuf *sb, const struct link *link, bool of_part)
  * Priority inversion: the link holds what a thread of better priority waits for, and a third task
  * of higher priority than the link keeps it from running.
  */
-static bool is_inversion(const struct block *block, const struct link *link)
+static bool is_inversion(const struct block *block, const struct link *link,
+			 const struct other_task *task)
 {
 	uint16_t ours = block->facts.known ? block->facts.prio : 0;
 
-	return ours && link->prio > ours && link->preemptors[0].prio &&
-	       link->preemptors[0].prio < link->prio;
+	return ours && link->prio > ours && task->prio && task->prio < link->prio;
 }
 
 static void add_wanting(struct strbuf *sb, const struct block *block, const struct link *link)
 {
+	uint64_t ns = link->part_ns[JANK_STATE_RUNNABLE];
+	struct runners runners =
+		runners__of(link->preemptors, link->preemptor_cnt, link->task.pid, 0);
+
+	if (link->throttled_ns > ns / 2) {
+		strbuf__adds(sb, " waited for a CPU, since its cgroup had used up its CPU quota");
+		return;
+	}
 	strbuf__adds(sb, " waited for a CPU");
-	if (!link->preemptor_cnt)
+	if (!runners__explain(&runners, ns))
 		return;
 	strbuf__adds(sb, " while ");
-	words__add_runner(sb, &link->preemptors[0], 0, link->prio);
+	words__add_runners(sb, &runners, link->prio);
 	strbuf__adds(sb, " ran");
-	if (is_inversion(block, link))
+	if (is_inversion(block, link, runners.task))
 		strbuf__adds(sb, ": a priority inversion");
 }
 
@@ -131,6 +139,8 @@ static void add_deed(struct strbuf *sb, const struct block *block, const struct 
 	} else if (link->state == JANK_STATE_SLEEP || wait_reason__is_sleep(activity)) {
 		strbuf__adds(sb, " slept");
 		sentence__add_place(sb, block, activity);
+	} else if (words__is(reason, "frozen")) {
+		strbuf__adds(sb, " was frozen with its cgroup");
 	} else if (link->state == JANK_STATE_STOPPED && !reason) {
 		strbuf__adds(sb, " was stopped, by a debugger or a signal");
 	} else {

@@ -121,23 +121,37 @@ static void add_prio(struct strbuf *sb, uint16_t prio)
 		strbuf__addf(sb, ", nice %d", prio - PRIO_NICE_ZERO);
 }
 
-/* jankbpf's threads are jankbpf, jankbpf-sink and jankbpf-apart. */
-static bool is_tracer(const struct other_task *task)
+void words__add_runners(struct strbuf *sb, const struct runners *runners, uint16_t than)
 {
-	return !strcmp(task->comm, "jankbpf") || !strncmp(task->comm, "jankbpf-", 8);
-}
+	const struct other_task *task = runners->task;
 
-void words__add_runner(struct strbuf *sb, const struct other_task *task, size_t more, uint16_t than)
-{
-	if (is_tracer(task))
-		strbuf__addf(sb, "jankbpf itself (pid %" PRIu32, task->pid);
-	else
-		strbuf__addf(sb, "'%s' (pid %" PRIu32, task->comm, task->pid);
-	if (more)
-		strbuf__addf(sb, " and %zu more", more);
+	if (runners->who == RUNNER_PEERS && runners->cnt > 1) {
+		strbuf__addf(sb, "%zu other threads of its process", runners->cnt);
+		return;
+	}
+	if (runners->who == RUNNER_PEERS) {
+		strbuf__addf(sb, "its own thread '%s' (tid %" PRIu32, task->comm, task->tid);
+	} else {
+		if (runners->who == RUNNER_OURS)
+			strbuf__adds(sb, "jankbpf itself");
+		else
+			strbuf__addf(sb, "'%s'", task->comm);
+		strbuf__addf(sb, " (pid %" PRIu32, task->pid);
+		if (runners->cnt > 1)
+			strbuf__addf(sb, " and %zu more", runners->cnt - 1);
+	}
 	if (task->prio && than && task->prio < than)
 		add_prio(sb, task->prio);
 	strbuf__adds(sb, ")");
+}
+
+void words__add_thawer(struct strbuf *sb, const struct other_task *thawer)
+{
+	if (!thawer->pid)
+		return;
+	strbuf__adds(sb, ", until ");
+	words__add_name(sb, thawer->comm);
+	strbuf__addf(sb, " (pid %" PRIu32 ") thawed it", thawer->pid);
 }
 
 void words__add_pct(struct strbuf *sb, double share)

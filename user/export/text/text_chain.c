@@ -99,9 +99,16 @@ static void put_other_states(struct text *t, const Jankbpf__Link *link)
 static void put_preemptors(struct text *t, const Jankbpf__Link *link)
 {
 	const Jankbpf__Preemptor *preemptor = link->n_preemptors ? link->preemptors[0] : NULL;
+	uint64_t runnable_ns = value__in_state(link->time, JANK_STATE_RUNNABLE);
 	struct strbuf words = STRBUF_INIT;
 
-	if (!preemptor || !is_part(t, link, JANK_STATE_RUNNABLE))
+	if (!is_part(t, link, JANK_STATE_RUNNABLE))
+		return;
+	if (link->throttled_ns > runnable_ns / 2) {
+		text__put_beside(t, "its CPU quota was used up");
+		return;
+	}
+	if (!preemptor || preemptor->ns < runnable_ns / 2)
 		return;
 	strbuf__addf(&words, "%s (%" PRIu32, value__name(preemptor->comm), preemptor->pid);
 	text__add_priority(&words, preemptor->priority);
