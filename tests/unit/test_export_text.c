@@ -387,6 +387,51 @@ static void test_losses(void)
 	close(fd);
 }
 
+static const char *first_line(const struct stalled *stalled)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	struct sink *sink = text_sink(fd, (struct task_iter){});
+	struct summary summary = fixture__summary();
+	char *line;
+
+	summary.stalled = *stalled;
+	is_int(sink->ops->record(sink, fixture__summary_record(&summary)), 0, "a summary");
+	slurp(path, &out);
+	summary__free(&summary);
+	sink->ops->free(sink);
+	close(fd);
+	line = strchr(out.data, '\n');
+	return line ? line + 1 : "";
+}
+
+static void test_saturated(void)
+{
+	static const struct stalled half = { 100 * FIXTURE_MS, 50 * FIXTURE_MS, 50 * FIXTURE_MS, 97,
+					     "/a" };
+	static const struct {
+		const char *want;
+		struct stalled stalled;
+	} rows[] = {
+		{ "   saturated: the CPU quota of cgroup /a was used up for 80.0 ms, 80 % of the "
+		  "blocks' time\n",
+		  { 100 * FIXTURE_MS, 90 * FIXTURE_MS, 80 * FIXTURE_MS, 40, "/a" } },
+		{ "   saturated: the machine's CPUs were 97 % busy, and wanted for 60.0 ms, 60 % of "
+		  "the blocks' time\n",
+		  { 100 * FIXTURE_MS, 60 * FIXTURE_MS, 10 * FIXTURE_MS, 97, NULL } },
+		{ "   short of a CPU for 60.0 ms, 60 % of the blocks' time\n",
+		  { 100 * FIXTURE_MS, 60 * FIXTURE_MS, 0, 50, NULL } },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const char *line = first_line(&rows[i].stalled);
+
+		ok(!strncmp(line, rows[i].want, strlen(rows[i].want)), "first line: %s",
+		   rows[i].want);
+	}
+	first_line(&half);
+	lacks_str(strbuf__str(&out), "saturated", "not for half of the time or less");
+}
+
 static void test_over_share(void)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -491,6 +536,7 @@ int main(int argc, char **argv)
 	test_too_many_fds();
 	test_idle_loop();
 	test_absent();
+	test_saturated();
 	test_over_share();
 	test_errors();
 	strbuf__free(&out);

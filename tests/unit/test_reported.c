@@ -3,10 +3,60 @@
 #include "session/reported.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/tap.h"
 
 #define PIDS 10000
+
+static struct block *stalled_block(uint64_t runnable_ns, uint64_t throttled_ns, double busy_pct,
+				   const char *cgroup)
+{
+	struct block *block = block__new();
+
+	block->duration_ns = 100;
+	block->state_ns[JANK_STATE_RUNNABLE] = runnable_ns;
+	block->facts.throttled_ns = throttled_ns;
+	block->facts.live.quota_cgroup = cgroup ? strdup(cgroup) : NULL;
+	block->load.total_pct = busy_pct;
+	return block;
+}
+
+static void add(struct reported *reported, struct block *block)
+{
+	reported__add(reported, block);
+	block__free(block);
+}
+
+static void test_time(void)
+{
+	struct reported reported = {};
+	struct summary summary = {};
+	struct block *block;
+
+	add(&reported, stalled_block(90, 80, 50, "/a"));
+	add(&reported, stalled_block(10, 0, 100, NULL));
+	reported__set_summary(&reported, &summary);
+	is_uint(summary.stalled.ns, 200, "the time of all blocks");
+	is_uint(summary.stalled.cpu_wait_ns, 100, "want of a CPU in it");
+	is_uint(summary.stalled.throttled_ns, 80, "by a quota");
+	is_str(summary.stalled.cgroup, "/a", "of this cgroup");
+	ok(summary.stalled.busy_pct > 54.9 && summary.stalled.busy_pct < 55.1,
+	   "the CPUs' use is that of the waits");
+
+	block = stalled_block(0, 0, -1, "/b");
+	block->chain = calloc(1, sizeof(*block->chain));
+	block->chain_cnt = 1;
+	block->chain[0].state = JANK_STATE_RUNNABLE;
+	block->chain[0].part_ns[JANK_STATE_RUNNABLE] = 60;
+	block->chain[0].throttled_ns = 50;
+	add(&reported, block);
+	reported__set_summary(&reported, &summary);
+	is_uint(summary.stalled.cpu_wait_ns, 160, "also of a thread that another one waited for");
+	is_uint(summary.stalled.throttled_ns, 130, "by a quota");
+	ok(!summary.stalled.cgroup, "which several cgroups had");
+	reported__free(&reported);
+}
 
 int main(void)
 {
@@ -33,5 +83,6 @@ int main(void)
 	is_uint(HASH_COUNT(reported.loops), 0, "nothing is kept of them");
 	is_uint(reported.others.cnt, PIDS, "but their number");
 	reported__free(&reported);
+	test_time();
 	return tap__done();
 }

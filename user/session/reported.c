@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LOOP_KINDS 64	/* above all JANK_LOOP_* */
 #define LOOPS_MAX  4096 /* blocks of further loops are counted together, as in the summary */
@@ -15,6 +16,7 @@ void reported__free(struct reported *reported)
 		HASH_DEL(reported->loops, loop);
 		free(loop);
 	}
+	free(reported->time.cgroup);
 }
 
 static struct reported_loop *find(const struct reported *reported, uint32_t pid, uint32_t loop)
@@ -37,6 +39,40 @@ static struct reported_loop *add_loop(struct reported *reported, uint32_t pid, u
 	return ret;
 }
 
+static int add_cgroup(struct reported_time *time, const char *cgroup)
+{
+	if (!cgroup || (time->cgroup && !strcmp(time->cgroup, cgroup)))
+		return 0;
+	if (time->cgroup) {
+		time->has_several = true;
+		return 0;
+	}
+	time->cgroup = strdup(cgroup);
+	return time->cgroup ? 0 : -ENOMEM;
+}
+
+/* A thread that waits for another one wants the CPU that the last one of the chain wants. */
+static int add_time(struct reported_time *time, const struct block *block)
+{
+	const struct link *last = block->chain_cnt ? &block->chain[block->chain_cnt - 1] : NULL;
+	uint64_t wait_ns = block__runnable(block) - block->start_frozen_ns; /* it is part of it */
+	uint64_t throttled_ns =
+		block->facts.throttled_ns < wait_ns ? block->facts.throttled_ns : wait_ns;
+
+	if (last && last->state == JANK_STATE_RUNNABLE) {
+		wait_ns += last->part_ns[JANK_STATE_RUNNABLE];
+		throttled_ns += last->throttled_ns;
+	}
+	time->ns += block__delay(block);
+	time->cpu_wait_ns += wait_ns;
+	time->throttled_ns += throttled_ns;
+	if (block->load.total_pct >= 0) {
+		time->used_ns += (double)wait_ns * block->load.total_pct / 100;
+		time->use_known_ns += (double)wait_ns;
+	}
+	return add_cgroup(time, block->facts.live.quota_cgroup);
+}
+
 int reported__add(struct reported *reported, const struct block *block)
 {
 	struct reported_loop *loop = find(reported, block->pid, block->loop);
@@ -48,9 +84,10 @@ int reported__add(struct reported *reported, const struct block *block)
 		return 0;
 	}
 	reported->block_cnt++;
+	res = add_time(&reported->time, block);
 	if (!loop && HASH_COUNT(reported->loops) < LOOPS_MAX) {
 		loop = add_loop(reported, block->pid, block->loop);
-		res = loop ? 0 : -ENOMEM;
+		res = loop ? res : -ENOMEM;
 	}
 	(loop ?: &reported->others)->cnt++;
 	return res;
@@ -64,6 +101,17 @@ void reported__end(struct reported *reported, uint32_t pid)
 		if (loop)
 			loop->ended = true;
 	}
+}
+
+static struct stalled stalled_of(const struct reported_time *time)
+{
+	return (struct stalled){
+		.ns = time->ns,
+		.cpu_wait_ns = time->cpu_wait_ns,
+		.throttled_ns = time->throttled_ns,
+		.busy_pct = time->use_known_ns > 0 ? 100 * time->used_ns / time->use_known_ns : -1,
+		.cgroup = time->has_several ? NULL : time->cgroup,
+	};
 }
 
 /* Blocks of loops without an entry of their own count for the first entry of pid 0. */
@@ -86,6 +134,7 @@ void reported__set_summary(const struct reported *reported, struct summary *summ
 	summary->block_cnt = reported->block_cnt;
 	summary->hang_cnt = reported->hang_cnt;
 	summary->incomplete_cnt = reported->incomplete_cnt;
+	summary->stalled = stalled_of(&reported->time);
 }
 
 /* --- intervals */

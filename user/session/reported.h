@@ -22,8 +22,17 @@ struct reported_loop {
 	UT_hash_handle hh;
 };
 
+/* Time of the reported blocks, see struct stalled. */
+struct reported_time {
+	uint64_t ns, cpu_wait_ns, throttled_ns;
+	double used_ns, use_known_ns; /* CPU use times cpu_wait_ns, and where that use is known */
+	char *cgroup;		      /* that had the quota; NULL: none is known */
+	bool has_several;	      /* such cgroups */
+};
+
 /* All zero: empty. */
 struct reported {
+	struct reported_time time;
 	struct reported_loop *loops;
 	struct reported_loop others;	      /* of further loops: pid 0 */
 	_Atomic uint64_t block_cnt, hang_cnt; /* the intake thread reads them, too */
@@ -33,13 +42,16 @@ struct reported {
 
 void reported__free(struct reported *reported); /* frees what it points to */
 
-/* Counts a block or hang. 0 or -ENOMEM: its loop is among the others. */
+/* Counts a block or hang. 0 or -ENOMEM: its loop is among the others, or its cgroup not known. */
 int reported__add(struct reported *reported, const struct block *block);
 
 /* The process ended: after the next interval its blocks count for the others. */
 void reported__end(struct reported *reported, uint32_t pid);
 
-/* Sets the counts of blocks and hangs, and those of its loops. */
+/*
+ * Sets the counts of blocks and hangs, those of its loops, and the time of the blocks, which
+ * borrows from `reported`.
+ */
 void reported__set_summary(const struct reported *reported, struct summary *summary);
 
 /* Sets the counts of hangs and loops to what is new since the last interval. 0 or -ENOMEM. */

@@ -195,6 +195,21 @@ static void set_ignored(struct record *r, Jankbpf__Summary *ret, const struct su
 	}
 }
 
+static Jankbpf__Stalled *stalled_of(struct record *r, const struct stalled *stalled)
+{
+	Jankbpf__Stalled *ret = stalled->ns ? NEW(r, stalled) : NULL;
+
+	if (!ret)
+		return NULL;
+	SET(ret, ns, stalled->ns);
+	SET(ret, cpu_wait_ns, stalled->cpu_wait_ns);
+	SET(ret, throttled_ns, stalled->throttled_ns);
+	if (stalled->busy_pct >= 0)
+		SET(ret, busy_pct, stalled->busy_pct);
+	ret->quota_cgroup = record__str(r, stalled->cgroup);
+	return ret;
+}
+
 static Jankbpf__Summary *summary_of(struct record *r, const struct summary *summary)
 {
 	Jankbpf__Summary *ret = NEW(r, summary);
@@ -210,6 +225,7 @@ static Jankbpf__Summary *summary_of(struct record *r, const struct summary *summ
 	SET_KNOWN(ret, not_watched_more, summary->unwatched.more_cnt);
 	SET_KNOWN(ret, stopped_blocks, summary->stopped_cnt);
 	SET_KNOWN(ret, idle_loop, summary->idle_loop);
+	ret->stalled = stalled_of(r, &summary->stalled);
 	set_over_share(r, ret, &summary->over_share);
 	ret->reactions = reactions_of(r, &summary->reactions);
 	set_ignored(r, ret, summary);

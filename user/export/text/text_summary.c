@@ -18,6 +18,8 @@
 /* With fewer, what does not depend on dispatches (context switches, samples) is most of it. */
 #define DISPATCHES_MIN 1000
 
+#define SATURATED_PCT 90.0 /* CPU use from which the machine is said to have too few CPUs */
+
 #define START_NOTABLE_NS NS_PER_MS
 #define LAST_NOTABLE_NS	 (10 * NS_PER_MS)
 
@@ -154,6 +156,39 @@ static void put_totals(struct text *t, const Jankbpf__Summary *summary)
 	}
 	put_lost_nothing(t, summary->lost);
 	text__nl(t);
+}
+
+/*
+ * Most of the time of the blocks was want of a CPU: then the machine, or the cgroup, is to blame
+ * for most of them.
+ */
+static void put_saturated(struct text *t, const Jankbpf__Stalled *stalled)
+{
+	struct strbuf words = STRBUF_INIT;
+	uint64_t ns;
+
+	if (!stalled || stalled->cpu_wait_ns <= stalled->ns / 2)
+		return;
+	ns = stalled->cpu_wait_ns;
+	if (stalled->throttled_ns > ns / 2) {
+		ns = stalled->throttled_ns;
+		strbuf__addf(&words, "saturated: the CPU quota of %s%s was used up for ",
+			     stalled->quota_cgroup ? "cgroup " : "a cgroup",
+			     stalled->quota_cgroup ? stalled->quota_cgroup : "");
+	} else if (stalled->has_busy_pct && stalled->busy_pct >= SATURATED_PCT) {
+		strbuf__addf(&words,
+			     "saturated: the machine's CPUs were %.0f %% busy, and wanted for ",
+			     stalled->busy_pct);
+	} else {
+		strbuf__adds(&words, "short of a CPU for ");
+	}
+	clock__add_duration(&words, ns);
+	strbuf__addf(&words, ", %.0f %% of the blocks' time",
+		     100.0 * (double)ns / (double)stalled->ns);
+	text__wrap(t, STYLE_WARN, INDENT, strbuf__str(&words));
+	text__nl(t);
+	t->out.failed |= words.failed;
+	strbuf__free(&words);
 }
 
 static void add_side(struct strbuf *sb, const char *side, uint64_t ns, uint64_t elapsed_ns)
@@ -379,6 +414,7 @@ void text__add_summary(struct text *t, const Jankbpf__Summary *summary)
 	text__put(t, STYLE_BOLD, "summary ");
 	text__fill(t, STYLE_DIM, "━", t->width);
 	text__nl(t);
+	put_saturated(t, summary->stalled);
 	put_totals(t, summary);
 	put_losses(t, summary);
 	for (size_t i = 0; i < summary->n_over_share; i++)
