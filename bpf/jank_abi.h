@@ -304,7 +304,10 @@ struct jank_rec_wait {
 	__u64 ip;	/* user instruction pointer */
 	__s32 syscall;	/* number, or -1: seen by a uprobe */
 	__u32 turn_cnt; /* consecutive waits from this place before it counted as a loop */
-	/* poll, ppoll, select, pselect6: number of descriptors; question: waits there in a row */
+	/*
+	 * Question: waits there in a row. After a LOOP record: its probation lasted so many ms.
+	 * idle_waits__each: the number of descriptors of poll, ppoll, select and pselect6.
+	 */
 	__u32 fd_cnt;
 	__u32 loop; /* JANK_LOOP_* */
 	char comm[JANK_COMM_SZ];

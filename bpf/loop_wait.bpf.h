@@ -45,6 +45,7 @@ static __noinline int loop_wait__send(struct jank_thread *t, struct task_struct 
 	rec.ip = compat__user_ip(regs);
 	rec.syscall = compat__syscall_nr(regs);
 	rec.turn_cnt = t->place.turn_cnt;
+	rec.fd_cnt = t->trial ? (now - t->trial_ns) / 1000000 : 0; /* ms */
 	rec.loop = t->loop;
 	record__comm(rec.comm, task);
 	return record__send(&rec, sizeof(rec));

@@ -49,9 +49,11 @@ struct jank_place {
 	__u64 sp;
 	__u64 fds;
 	__s32 nr;
-	__u32 turn_cnt; /* consecutive waits there */
+	__u32 turn_cnt; /* waits there */
 	__u32 fd_cnt;	/* size of the array of poll and ppoll */
 	__s32 first_fd; /* first descriptor in the array, when it is a loop's place; else -1 */
+	/* select: descriptors 0 to 63 that it waits to read, as it fell asleep; 0: not known */
+	__u64 set;
 };
 
 /*
@@ -120,6 +122,8 @@ struct jank_thread {
 	/* on probation: number of this trial of the thread; 0: not on probation */
 	__u32 trial;
 	__u32 trial_cnt;
+	__u64 row_cnt;	/* on probation: waits in a row at `place` */
+	__u64 trial_ns; /* begin of the last trial */
 
 	__u32 parks;	/* JANK_PARKS_* of the process, as of park_gen */
 	__u32 park_gen; /* jank_park_gen at that time */

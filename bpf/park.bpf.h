@@ -161,6 +161,7 @@ static __always_inline void park__try(struct jank_thread *t, u64 sp, s32 nr, u64
 	t->place.sp = sp;
 	t->place.nr = nr;
 	t->place.turn_cnt = 1;
+	t->inner.turn_cnt = 0;
 	t->sp = sp;
 	t->tried_script = script;
 }
@@ -174,9 +175,28 @@ static __always_inline bool park__is_tried(const struct jank_thread *t)
 }
 
 /*
+ * Does the unknown place take over from the one on trial? A program waits at many places while it
+ * starts, mostly deeper in the stack than its loop. Where the thread came back often, the callers
+ * decide, or it must have left that place.
+ */
+static __noinline int park__replaces(struct jank_thread *t)
+{
+	const struct jank_place at = {
+		.sp = t->park.sp,
+		.nr = t->park.nr,
+		.first_fd = -1,
+	};
+
+	if (t->loop != JANK_LOOP_PARK)
+		return false;
+	if (t->place.turn_cnt < POLL_TURNS && at.sp > t->place.sp + POLL_SP_SLOP)
+		return true;
+	return poll__inner_is_loop(t, &at);
+}
+
+/*
  * A main thread waits at an unknown place: its dispatches are on probation, like those of polling
- * loops (poll__try). Returns false when an earlier place is on trial that has not turned out to be
- * a handler's.
+ * loops (poll__try). Returns false when another place stays on trial.
  */
 static __always_inline bool park__tries(struct jank_thread *t, struct task_struct *task, u64 now)
 {
@@ -186,8 +206,9 @@ static __always_inline bool park__tries(struct jank_thread *t, struct task_struc
 		loop_wait__close(t, task, now);
 		t->tried_script = t->park.script;
 		t->place.turn_cnt++;
+		t->inner.turn_cnt = 0;
 	} else {
-		if (t->trial && t->place.sp)
+		if (t->trial && t->place.sp && !park__replaces(t))
 			return false;
 		park__try(t, t->park.sp, t->park.nr, t->park.script);
 	}
@@ -269,7 +290,8 @@ static __noinline int park__leaves(struct jank_thread *t, struct task_struct *ta
 		return true;
 	}
 	verdict = park__verdict(t, task, class, now);
-	if (verdict == JANK_PARK_NO && park__is_tried(t))
+	/* not of another call at nearly the same depth: the lock around a condition variable */
+	if (verdict == JANK_PARK_NO && park__is_tried(t) && t->park.sp == t->place.sp)
 		t->place.sp = 0;
 	if (verdict == JANK_PARK_NO || !verdict)
 		return !verdict && park__tries(t, task, now);

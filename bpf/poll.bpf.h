@@ -22,6 +22,8 @@
 #define POLL_TURNS_MORE 64
 /* Consecutive waits of a handler from one place that make them a loop (of a modal dialog). */
 #define POLL_TURNS_INNER 32
+/* So many elsewhere make a place on probation a former one, however often the thread came there. */
+#define POLL_TURNS_LEFT 16
 /* Consecutive looks for work from one place, without a sleep, that make a busy loop. */
 #define POLL_LOOKS 32
 
@@ -119,6 +121,7 @@ static __noinline int poll__try(struct jank_thread *t, const struct jank_place *
 	t->phase = JANK_PHASE_WAITING;
 	poll__set_place(t, at);
 	t->place.turn_cnt = turn_cnt;
+	t->row_cnt = turn_cnt;
 	t->inner.turn_cnt = 0;
 	return 0;
 }
@@ -139,17 +142,20 @@ static __noinline int poll__confirm(struct jank_thread *t, struct task_struct *t
 }
 
 /*
- * Returns the number of waits at another place that make it the loop. A place on probation where
- * the thread waited only once (it read its input at the start) gives way to one that is not deeper.
+ * Returns the number of waits in a row at another place that make it the loop. A place on probation
+ * where the thread waited only once (it read its input at the start) gives way to one that is not
+ * deeper. Callers that are a handler's (t->verdict) outweigh more waits.
  */
 static __always_inline __u32 poll__waits_needed(const struct jank_thread *t,
 						const struct jank_place *at)
 {
+	__u32 needed = t->place.turn_cnt + POLL_TURNS;
+
 	if (!t->trial)
-		return POLL_TURNS_INNER;
-	if (t->place.turn_cnt <= 1 && loop_wait__not_deeper(t, at->sp))
+		return t->verdict == JANK_PARK_NO ? NESTED_IS_LOOP : POLL_TURNS_INNER;
+	if (t->place.turn_cnt <= 1 && loop_wait__not_deeper(t, at->sp + POLL_SP_SLOP))
 		return 2;
-	return t->place.turn_cnt + POLL_TURNS;
+	return needed < POLL_TURNS_LEFT ? needed : POLL_TURNS_LEFT;
 }
 
 /* A handler's own wait: returns true when it has become the loop, as a modal dialog's does. */
@@ -159,6 +165,7 @@ static __always_inline bool poll__inner_is_loop(struct jank_thread *t, const str
 		t->inner = *at;
 		t->inner.turn_cnt = 0;
 	}
+	t->inner.set = at->set ?: t->inner.set;
 	return ++t->inner.turn_cnt >= poll__waits_needed(t, at);
 }
 
@@ -195,8 +202,8 @@ static __always_inline void poll__learn(struct jank_thread *t, struct task_struc
 					const struct jank_place *at)
 {
 	bool is_new = t->phase == JANK_PHASE_NONE || t->phase == JANK_PHASE_CANDIDATE;
-	bool moves = t->loop == JANK_LOOP_POLL && t->phase == JANK_PHASE_DISPATCH &&
-		     !t->nested_left && !poll__here(&t->place, at);
+	bool moves = t->loop == JANK_LOOP_POLL && !is_new && !t->nested_left &&
+		     !poll__here(&t->place, at);
 
 	if (t->trial || is_new || moves)
 		poll__ask_callers(t, task);
@@ -219,13 +226,14 @@ static __always_inline bool poll__is_outer(const struct jank_thread *t, const st
 static __noinline int poll__moves(struct jank_thread *t, struct task_struct *task,
 				  const struct jank_place *at)
 {
+	t->row_cnt = 0;
 	if (!poll__turns_needed(task, compat__user_regs(task), poll__class(at->nr))) {
 		if (!poll__looks_often(t, task, at))
 			return false;
 		poll__try(t, at, POLL_LOOKS);
 		return true;
 	}
-	if (!poll__is_outer(t, at) && !poll__inner_is_loop(t, at))
+	if ((t->verdict == JANK_PARK_NO || !poll__is_outer(t, at)) && !poll__inner_is_loop(t, at))
 		return false;
 	poll__try(t, at, t->inner.turn_cnt && poll__here(&t->inner, at) ? t->inner.turn_cnt : 0);
 	return true;
@@ -235,9 +243,21 @@ static __noinline int poll__moves(struct jank_thread *t, struct task_struct *tas
 static __noinline int poll__move(struct jank_thread *t, const struct jank_place *at)
 {
 	poll__set_place(t, at);
+	if (!at->set && poll__here(&t->inner, at))
+		t->place.set = t->inner.set;
 	t->inner.turn_cnt = 0;
 	t->phase = JANK_PHASE_WAITING;
 	return true;
+}
+
+/* The loop's former place is left: when the open dispatch ended is unknown. */
+static __noinline int poll__leave(struct jank_thread *t, const struct jank_place *at)
+{
+	if (t->start_ns) {
+		thread__forget_dispatch(t);
+		lost__add(JANK_LOST_LOOP_CHANGED);
+	}
+	return poll__move(t, at);
 }
 
 /*
@@ -274,9 +294,17 @@ static __noinline int poll__elsewhere(struct jank_thread *t, struct task_struct 
 	__u32 class = poll__class(at->nr);
 	bool waits = poll__turns_needed(task, compat__user_regs(task), class);
 
-	if (t->verdict == JANK_PARK_NO)
-		return false;
-	if (waits && (poll__only_looks(t) || (outer && poll__gives_way(t, at)))) {
+	if (t->verdict == JANK_PARK_NO) {
+		if (!waits || !poll__inner_is_loop(t, at))
+			return false;
+		return poll__leave(t, at);
+	}
+	/* its earlier waits there are in the open dispatch */
+	if (waits && t->verdict == JANK_PARK_YES && !outer && t->inner.turn_cnt &&
+	    poll__here(&t->inner, at))
+		return poll__leave(t, at);
+	if (waits && (t->verdict == JANK_PARK_YES || poll__only_looks(t) ||
+		      (outer && poll__gives_way(t, at)))) {
 		loop_wait__close(t, task, now);
 		return poll__move(t, at);
 	}
@@ -291,11 +319,7 @@ static __noinline int poll__elsewhere(struct jank_thread *t, struct task_struct 
 			return outer;
 		}
 	}
-	if (t->start_ns) {
-		thread__forget_dispatch(t);
-		lost__add(JANK_LOST_LOOP_CHANGED);
-	}
-	return poll__move(t, at);
+	return poll__leave(t, at);
 }
 
 /* The loop's own wait begins, as far as is known by now. Returns false when it is a handler's. */
@@ -309,6 +333,7 @@ static __noinline int poll__begun(struct jank_thread *t, struct task_struct *tas
 		t->sp = t->place.sp = at->sp;
 	t->place.fds = at->fds;
 	t->place.fd_cnt = at->fd_cnt;
+	t->place.set = at->set ?: t->place.set;
 	t->inner.turn_cnt = 0;
 	t->phase = JANK_PHASE_WAITING;
 	return true;
@@ -379,6 +404,7 @@ static __always_inline bool poll__or_epoll_leaves(struct jank_thread *t, struct 
 		begun = loop_wait__begun(t, task, regs, now, behind);
 	} else if (t->loop == JANK_LOOP_POLL && poll__class_waits(poll__class(nr))) {
 		at = poll__place(regs, nr, poll__class(nr));
+		poll__read_set(&at);
 		poll__learn(t, task, &at);
 		begun = poll__begun(t, task, &at, now, behind);
 	} else {
@@ -408,20 +434,22 @@ static __always_inline void poll__enter(struct task_struct *task, struct pt_regs
 		return;
 	}
 	at = poll__place(regs, nr, poll__class(nr));
+	poll__read_set(&at);
 	poll__learn(t, task, &at);
 	poll__begun(t, task, &at, bpf_ktime_get_ns(), 0);
 }
 
 /*
  * A wait on probation returned. The verdict of its callers has priority over the depth of the
- * stack: an idle place is tried at once, and a handler's place is replaced by another one.
+ * stack: an idle place is tried at once, and a handler's place is replaced by another one. Unless
+ * the thread waits only there now: it left the place further out, which made the verdict.
  */
 static __noinline int poll__judge(struct jank_thread *t, struct task_struct *task,
 				  const struct jank_place *at)
 {
 	bool here = poll__here(&t->place, at);
 
-	if (t->verdict == JANK_PARK_NO && here)
+	if (t->verdict == JANK_PARK_NO && here && t->row_cnt < POLL_TURNS)
 		t->place.sp = t->sp = 0;
 	if (t->verdict == JANK_PARK_YES && !here &&
 	    poll__turns_needed(task, compat__user_regs(task), poll__class(at->nr))) {
@@ -437,6 +465,7 @@ static __noinline int poll__count(struct jank_thread *t, struct task_struct *tas
 	struct pt_regs *regs = compat__user_regs(task);
 	__u32 needed = poll__turns_needed(task, regs, poll__class(compat__syscall_nr(regs)));
 
+	t->row_cnt++;
 	if (needed ? ++t->place.turn_cnt >= needed || t->verdict == JANK_PARK_YES
 		   : t->place.turn_cnt >= POLL_LOOKS)
 		poll__confirm(t, task, now, needed);
@@ -454,6 +483,17 @@ static __noinline int poll__may_try(struct jank_thread *t, const struct jank_pla
 		return true;
 	return t->trial &&
 	       (t->verdict == JANK_PARK_YES || !t->place.sp || poll__inner_is_loop(t, at));
+}
+
+/*
+ * A wait at another place than the loop's has ended the dispatch, and its callers have become known
+ * meanwhile: the loop waits there.
+ */
+static __always_inline void poll__follows(struct jank_thread *t, const struct jank_place *at)
+{
+	if (t->phase == JANK_PHASE_WAITING && t->verdict == JANK_PARK_YES &&
+	    !poll__here(&t->place, at))
+		poll__move(t, at);
 }
 
 /*
@@ -529,6 +569,8 @@ static __always_inline void poll__turn(struct task_struct *task, struct pt_regs 
 	now = bpf_ktime_get_ns();
 	if (t->trial)
 		poll__judge(t, task, at);
+	else
+		poll__follows(t, at);
 	if (t->nested_left) {
 		t->nested_left = 0;
 		return;

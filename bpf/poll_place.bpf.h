@@ -146,11 +146,40 @@ static __always_inline bool poll__set_includes(const struct pt_regs *regs, s32 f
 	return bits >> fd % 8 & 1;
 }
 
+/*
+ * Stores the set of a select that has not returned yet: it overwrites the set with its result.
+ */
+static __always_inline void poll__read_set(struct jank_place *at)
+{
+	if (poll__class(at->nr) == JANK_CLASS_SELECT)
+		bpf_probe_read_user(&at->set, sizeof(at->set), (void *)at->fds);
+}
+
+/* Does the set have more than one descriptor, the first of which is the other one's first, too? */
+static __always_inline bool poll__begins_alike(u64 set, u64 other)
+{
+	return set & (set - 1) && other & (other - 1) && (set & -set) == (other & -other);
+}
+
+/*
+ * Does select wait for the loop's own descriptors, called by the same function at nearly the same
+ * depth? A loop may reach it in several ways: Emacs' read_char waits directly and in sit_for. A
+ * single descriptor does not decide: it may be a client's.
+ */
+static __always_inline bool poll__has_its_set(const struct jank_place *place,
+					      const struct jank_place *at)
+{
+	return poll__begins_alike(at->set, place->set) &&
+	       at->fds - at->sp == place->fds - place->sp && at->sp + POLL_SP_SLOP >= place->sp &&
+	       at->sp <= place->sp + POLL_SP_SLOP;
+}
+
 static __noinline bool poll__here(const struct jank_place *place, const struct jank_place *at)
 {
 	if (place->nr != at->nr)
 		return false;
-	return place->sp == at->sp || poll__near(place, at) || poll__has_its_array(place, at);
+	return place->sp == at->sp || poll__near(place, at) || poll__has_its_array(place, at) ||
+	       poll__has_its_set(place, at);
 }
 
 #endif

@@ -321,6 +321,7 @@ static __noinline int thread__try(struct jank_thread *t)
 		thread__clear_counts(t);
 	t->trial_cnt = t->trial_cnt < JANK_TRIAL_MAX ? t->trial_cnt + 1 : 1;
 	t->trial = t->trial_cnt;
+	t->trial_ns = bpf_ktime_get_ns();
 	return 0;
 }
 

@@ -235,6 +235,7 @@ int logic_poll(struct logic_step *ctx)
 		.fds = ctx->arg,
 		.nr = compat__syscall_nr(regs),
 		.fd_cnt = ctx->fd,
+		.set = ctx->looper,
 	};
 
 	if (ctx->step == LOGIC_POLL)

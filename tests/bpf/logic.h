@@ -30,7 +30,8 @@ struct logic_bucket {
 	X(READY)       /* it returns ret */                                                        \
 	X(FREEZE)      /* a freeze interrupts that wait */                                         \
 	X(WAIT_ARRIVE) /* and gets it */                                                           \
-	X(POLL)	       /* poll of the fd descriptors at arg returned ret, its stack at sp */       \
+	X(POLL)	       /* poll of the fd descriptors at arg returned ret, its stack at sp; a  */   \
+	/* select that waits to read the descriptors `looper` falls asleep */                      \
 	X(POLL_LEAVE)  /* it leaves the CPU in poll, its stack at sp */                            \
 	X(HANDLE)      /* its dispatch handles something by mark fd, called with arg */            \
 	X(TAKE)	       /* the probe reads it */                                                    \

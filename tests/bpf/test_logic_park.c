@@ -4,6 +4,7 @@
  * its calls of bpf().
  */
 #include "tests/bpf/logic_run.h"
+#include <alloca.h>
 
 #define MS 1000000ull
 
@@ -367,6 +368,101 @@ static void test_polls(void)
 	ok(s.trial && !s.loop_sp, "a handler's wait is no loop, however often it comes");
 }
 
+/* Its callers were found a handler's, because of an early place further out. */
+static void test_left_place(void)
+{
+	struct jank_conf conf = park_conf(JANK_CLASS_SELECT);
+	struct jank_parks parks = { .kinds = JANK_PARKS_MAIN };
+	struct logic_step s = { 0 };
+	struct event event;
+
+	conf.infer_begin = 1;
+	logic__begin_with(&conf);
+	say(&parks);
+	STEP(POLL, .sp = 2000, .arg = 2000, .ret = 1);
+	asked(&event);
+	for (int i = 0; i < 11; i++)
+		STEP(POLL, .sp = 2000, .arg = 2000, .ret = 1);
+	parks.chains[0] = chain_of(&event, JANK_PARK_NO);
+	say(&parks);
+	for (int i = 0; i < 15; i++)
+		s = STEP(POLL, .sp = 1000, .arg = 1000, .ret = 1);
+	ok(s.trial == 1 && s.loop_sp == 2000, "a handler's place, after 12 turns further out");
+	s = STEP(POLL, .sp = 1000, .arg = 1000, .ret = 1);
+	ok(s.trial == 2 && s.loop_sp == 1000, "16 in a row: the thread waits only there now");
+	for (int i = 0; i < 15; i++)
+		s = STEP(POLL, .sp = 1000, .arg = 1000, .ret = 1);
+	ok(!s.trial, "and 32 make it the loop");
+	s = STEP(POLL, .sp = 2000, .arg = 2000, .ret = 1);
+	ok(s.loop_sp == 1000 && s.start_ns, "a handler's wait of a known loop");
+	parks.chains[0].verdict = JANK_PARK_YES;
+	say(&parks);
+	s = STEP(POLL, .sp = 2000, .arg = 2000, .ret = 1);
+	ok(s.loop_sp == 2000 && s.phase == PHASE_DISPATCH,
+	   "a place whose callers are the loop's is its place at once");
+	parks.chains[0].verdict = 0;
+	say(&parks);
+	s = STEP(POLL, .sp = 500, .arg = 500, .ret = 1);
+	ok(s.loop_sp == 2000 && s.start_ns, "a wait from deeper, its callers unknown");
+	parks.chains[0].verdict = JANK_PARK_YES;
+	say(&parks);
+	is_uint(logic__lost(JANK_LOST_LOOP_CHANGED), 0, "nothing is lost so far");
+	s = STEP(POLL, .sp = 500, .arg = 500, .ret = 1);
+	ok(s.loop_sp == 500 && logic__lost(JANK_LOST_LOOP_CHANGED) == 1,
+	   "when they turn out to be the loop's, the dispatch has no known end");
+}
+
+/* Calls STEP(step) from `room` bytes deeper in the stack. */
+static struct logic_step from_deeper(size_t room, unsigned step, uint64_t now_ns)
+{
+	volatile char *below = alloca(room);
+	struct logic_step s = { .step = step, .task_state = TASK_INTERRUPTIBLE, .now_ns = now_ns };
+
+	below[0] = 0;
+	return logic__step(s);
+}
+
+/* A program sleeps at many places while it starts. */
+static void test_places(void)
+{
+	struct jank_conf conf = park_conf(JANK_CLASS_FUTEX);
+	struct jank_parks parks = { .kinds = JANK_PARKS_MAIN };
+	struct logic_step s;
+	struct event event;
+
+	logic__begin_with(&conf);
+	say(&parks);
+	STEP(WORKER, .arg = JANK_PARKS_MAIN);
+	from_deeper(4096, LOGIC_PARK, 1 * MS);
+	STEP(UNPARK, .now_ns = 2 * MS);
+	s = from_deeper(6144, LOGIC_LEAVE, 3 * MS);
+	ok(s.trial == 1 && s.phase == PHASE_DISPATCH, "a wait from deeper is part of its dispatch");
+	ARRIVE(4);
+	s = from_deeper(64, LOGIC_LEAVE, 5 * MS);
+	ok(s.trial == 2 && s.phase == PHASE_PARKED, "one further out takes over at once");
+	STEP(UNPARK, .now_ns = 6 * MS);
+	asked(&event);
+	parks.chains[0] = chain_of(&event, JANK_PARK_NO);
+	say(&parks);
+	s = from_deeper(128, LOGIC_LEAVE, 7 * MS);
+	ok(s.trial == 2 && s.phase == PHASE_DISPATCH,
+	   "another call at nearly the same depth, of a handler");
+	ARRIVE(8);
+	parks.chains[0].verdict = 0;
+	say(&parks);
+	s = from_deeper(64, LOGIC_LEAVE, 40 * MS);
+	ok(s.trial == 2 && s.phase == PHASE_PARKED && s.block_cnt == 1,
+	   "does not end the probation: the next wait ends the block");
+	STEP(UNPARK, .now_ns = 50 * MS);
+	for (int i = 0; i < 16; i++) {
+		s = from_deeper(4096, LOGIC_LEAVE, (60 + 2 * i) * MS);
+		if (s.phase == PHASE_DISPATCH)
+			ARRIVE(61 + 2 * i);
+	}
+	ok(s.trial == 3 && s.phase == PHASE_PARKED,
+	   "a place that is left gives way to a deeper one");
+}
+
 int main(void)
 {
 	LOGIC_START("logic_wait", "logic_sched", "logic_poll", "logic_park");
@@ -380,5 +476,7 @@ int main(void)
 	test_main();
 	test_calls();
 	test_polls();
+	test_left_place();
+	test_places();
 	return logic__done();
 }

@@ -189,6 +189,53 @@ static void test_poll_evidence(void)
 	ok(!poll_turns(8, 1000).known, "-l epoll: polls are ignored");
 }
 
+#define SELECT(set, stack, array)                                                                  \
+	STEP(POLL, .sp = (stack), .arg = (array), .looper = (set), .ret = 1)
+
+/* Emacs: the function that waits is called at two depths, with the sets on its stack. */
+static void test_select_set(void)
+{
+	struct jank_conf conf = poll_conf(JANK_CLASS_SELECT);
+	struct logic_step s = { 0 };
+
+	logic__begin_with(&conf);
+	for (int i = 0; i < 32; i++)
+		s = SELECT(0x90, 1000, 1100);
+	ok(!s.trial && s.dispatch_cnt == 31, "a loop that selects");
+	s = SELECT(0x90, 600, 700);
+	is_uint(s.dispatch_cnt, 31, "the same descriptors from far deeper: a handler's wait");
+	s = SELECT(0xc0, 936, 1036);
+	is_uint(s.dispatch_cnt, 31, "so is one for other descriptors");
+	s = SELECT(0x90, 936, 1044);
+	is_uint(s.dispatch_cnt, 31, "so is one by another function");
+	s = SELECT(0x110, 936, 1036);
+	is_uint(s.dispatch_cnt, 32,
+		"by the same function, from the same first one of several: the loop's");
+	s = SELECT(0, 936, 1036);
+	is_uint(s.dispatch_cnt, 33, "from then on also without a sleep");
+	logic__begin_with(&conf);
+	for (int i = 0; i < 32; i++)
+		s = SELECT(0x10, 1000, 1100);
+	s = SELECT(0x10, 936, 1036);
+	is_uint(s.dispatch_cnt, 31, "a single descriptor does not decide: a client's");
+}
+
+/* A program waited often while it started, and never again. */
+static void test_left_place(void)
+{
+	struct jank_conf conf = poll_conf(JANK_CLASS_SELECT);
+	struct logic_step s;
+
+	logic__begin_with(&conf);
+	poll_turns(12, 1000);
+	s = poll_turns(15, 500);
+	ok(s.trial == 1 && s.loop_sp == 1000, "12 turns of an early place, 15 of another");
+	s = POLL(500);
+	ok(s.trial == 2 && s.loop_sp == 500, "16 in a row: the early place is left");
+	ok(poll_turns(14, 500).trial, "its turns count");
+	ok(!POLL(500).trial, "to the 32 that a select needs");
+}
+
 int main(void)
 {
 	LOGIC_START("logic_wait", "logic_sched", "logic_poll");
@@ -198,5 +245,7 @@ int main(void)
 	test_poll_dialog();
 	test_poll_client();
 	test_poll_evidence();
+	test_select_set();
+	test_left_place();
 	return logic__done();
 }

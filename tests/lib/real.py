@@ -102,3 +102,33 @@ class Screen:
     def end(self):
         self.process.terminate()
         self.process.wait()
+
+
+class Terminal:
+    """A terminal of tmux, which answers a program's questions about it. The program writes its pid
+    into a file first."""
+
+    def __init__(self, folder, command, env):
+        self.name = os.path.join(folder, "tmux")
+        self.pid_file = os.path.join(folder, "pid")
+        script = os.path.join(folder, "run")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\necho $$ > {self.pid_file}\nexec {command}\n")
+        os.chmod(script, 0o755)
+        subprocess.run(["tmux", "-S", self.name, "-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", script],
+                       env=env, check=True)
+        wait_for(self.read_pid, 60, "the program of the terminal")
+        self.pid = int(self.read_pid())
+
+    def read_pid(self):
+        try:
+            with open(self.pid_file, encoding="ascii") as file:
+                return file.read().strip()
+        except FileNotFoundError:
+            return ""
+
+    def type(self, *keys):
+        subprocess.run(["tmux", "-S", self.name, "send-keys", *keys], check=True)
+
+    def end(self):
+        subprocess.run(["tmux", "-S", self.name, "kill-server"], stderr=subprocess.DEVNULL, check=False)
