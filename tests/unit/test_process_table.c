@@ -63,10 +63,10 @@ static void test_entries(void)
 	process_table__drop(&f.table, one);
 	ok(!process_table__find(&f.table, 1) && process_table__find(&f.table, 2) == two,
 	   "the entry of one is dropped");
-	process_table__saw(&f.table, &(struct jank_rec){ .tgid = 2, .tid = 3 });
-	ok(two->loop_seen && !two->main_seen, "a thread of it loops");
-	process_table__saw(&f.table, &(struct jank_rec){ .tgid = 2, .tid = 2 });
-	ok(two->main_seen, "its main thread does");
+	process_table__saw(&f.table, &(struct jank_rec){ .ts_ns = 8, .tgid = 2, .tid = 3 });
+	ok(two->loop_ns == 8 && !two->main_ns, "a thread of it loops");
+	process_table__saw(&f.table, &(struct jank_rec){ .ts_ns = 9, .tgid = 2, .tid = 2 });
+	ok(two->main_ns == 9 && two->loop_ns == 8, "its main thread does");
 	end(&f);
 }
 

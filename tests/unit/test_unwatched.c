@@ -70,15 +70,15 @@ static void test_lines(void)
 		 "bash (pid 20): a child of a traced process; -f traces it\n",
 		 "a group has one name and one reason, and a call only if all wait in it");
 	add(&list, UNWATCHED_LATE, 8, "lua", "");
-	list.items[0].late_ns = 2200000000;
+	list.items[0].until_ns = 2200000000;
 	add(&list, UNWATCHED_LATE, 9, "lua", "");
-	list.items[1].late_ns = 4200000000;
+	list.items[1].until_ns = 4200000000;
 	is_lines(&list, 10,
 		 "lua (pids 8, 9): their loops were known only up to 4.20 s after the start; "
 		 "earlier stalls may be missing\n",
 		 "of loops that were recognised late, the latest one is named");
 	add(&list, UNWATCHED_LATE, 8, "lua", "");
-	list.items[0].late_ns = 2200000000;
+	list.items[0].until_ns = 2200000000;
 	is_lines(&list, 10,
 		 "lua (pid 8): its loop was known only 2.20 s after the start; earlier stalls may "
 		 "be "
@@ -96,6 +96,34 @@ static void test_lines(void)
 		 "puma (pid 4): its workers wait in an interpreter, for work as in handlers: that "
 		 "cannot be told apart\n",
 		 "each reason has its remedy");
+}
+
+/* What held for a part of the run only. */
+static void test_times(void)
+{
+	struct unwatched_list list = {};
+
+	add(&list, UNWATCHED_LATE, 7, "java", "");
+	list.items[0].until_ns = 2100000000;
+	snprintf(list.items[0].thread, sizeof(list.items[0].thread), "AWT-EventQueue-");
+	add(&list, UNWATCHED_LATE, 7, "java", "");
+	list.items[1].until_ns = 1200000000;
+	add(&list, UNWATCHED_MAIN_THREAD, 7, "java", "futex");
+	list.items[2].from_ns = 3000000000;
+	add(&list, UNWATCHED_NO_LOOP, 8, "bash", "read");
+	list.items[3].until_ns = 12000000000;
+	add(&list, UNWATCHED_NO_LOOP, 9, "bash", "read");
+	is_lines(
+		&list, 10,
+		"bash (pid 8): up to 12.0 s after the start: no loop seen; its main thread waits in read\n"
+		"bash (pid 9): no loop seen; its main thread waits in read\n"
+		"java (pid 7): from 3.00 s after the start on: the main thread is in no known loop; it "
+		"waits in futex\n"
+		"java (pid 7): its loop was known only 1.20 s after the start; earlier stalls may be "
+		"missing\n"
+		"java (pid 7): the loop of thread 'AWT-EventQueue-' was known only 2.10 s after the start; "
+		"earlier stalls may be missing\n",
+		"each with its times and its thread");
 }
 
 static void test_one_line(void)
@@ -147,6 +175,7 @@ int main(void)
 {
 	test_words();
 	test_lines();
+	test_times();
 	test_one_line();
 	test_bounds();
 	return tap__done();

@@ -51,9 +51,13 @@ int unwatched__add(struct unwatched_list *list, const struct unwatched *item)
 
 int unwatched__add_record(struct unwatched_list *list, const Jankbpf__NotWatched *record)
 {
-	struct unwatched item = { .pid = record->pid,
-				  .tid = record->tid,
-				  .late_ns = record->late_ns };
+	struct unwatched item = {
+		.pid = record->pid,
+		.tid = record->tid,
+		.late_ns = record->late_ns,
+		.from_ns = record->from_ns,
+		.until_ns = record->until_ns ? record->until_ns : record->late_ns,
+	};
 
 	if (!unwatched__reason(record->reason, &item.reason))
 		return -EINVAL;
@@ -61,6 +65,7 @@ int unwatched__add_record(struct unwatched_list *list, const Jankbpf__NotWatched
 	snprintf(item.waits_in, sizeof(item.waits_in), "%s",
 		 record->waits_in ? record->waits_in : "");
 	snprintf(item.loop, sizeof(item.loop), "%s", record->loop ? record->loop : "");
+	snprintf(item.thread, sizeof(item.thread), "%s", record->thread ? record->thread : "");
 	return unwatched__add(list, &item);
 }
 
@@ -89,15 +94,24 @@ static int by_group(const void *a, const void *b)
 
 	if (!res)
 		res = strcmp(x->comm, y->comm);
+	if (!res)
+		res = strcmp(x->thread, y->thread);
+	if (!res)
+		res = !x->until_ns - !y->until_ns;
 	return res ? res : (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static bool is_alike(const struct unwatched *a, const struct unwatched *b)
+{
+	return a->reason == b->reason && !a->until_ns == !b->until_ns;
 }
 
 static size_t name_size(const struct unwatched *first, size_t left)
 {
 	size_t cnt = 1;
 
-	while (cnt < left && first[cnt].reason == first->reason &&
-	       !strcmp(first[cnt].comm, first->comm))
+	while (cnt < left && is_alike(&first[cnt], first) &&
+	       !strcmp(first[cnt].comm, first->comm) && !strcmp(first[cnt].thread, first->thread))
 		cnt++;
 	return cnt;
 }
@@ -114,7 +128,7 @@ static size_t group_size(const struct unwatched *first, size_t left)
 
 	if (!is_one_line(first->reason))
 		return name_size(first, left);
-	while (cnt < left && first[cnt].reason == first->reason)
+	while (cnt < left && is_alike(&first[cnt], first))
 		cnt++;
 	return cnt;
 }
@@ -160,9 +174,39 @@ static uint64_t latest_ns(const struct unwatched *group, size_t cnt)
 	uint64_t ret = 0;
 
 	for (size_t i = 0; i < cnt; i++)
-		if (group[i].late_ns > ret)
-			ret = group[i].late_ns;
+		if (group[i].until_ns > ret)
+			ret = group[i].until_ns;
 	return ret;
+}
+
+/* Its loop began to be known within the run. */
+static void add_late(struct strbuf *sb, const struct unwatched *group, size_t cnt)
+{
+	if (group->thread[0])
+		strbuf__addf(sb, "the loop%s of thread '%s' %s known only ", cnt > 1 ? "s" : "",
+			     group->thread, cnt > 1 ? "were" : "was");
+	else
+		strbuf__adds(sb,
+			     cnt > 1 ? "their loops were known only " : "its loop was known only ");
+	strbuf__adds(sb, cnt > 1 ? "up to " : "");
+	clock__add_duration(sb, latest_ns(group, cnt));
+	strbuf__adds(sb, " after the start; earlier stalls may be missing");
+}
+
+/* The part of the run in which it held, if not all of it. */
+static void add_times(struct strbuf *sb, const struct unwatched *group, size_t cnt)
+{
+	if (group->reason == UNWATCHED_LATE)
+		return;
+	if (group->until_ns) {
+		strbuf__adds(sb, "up to ");
+		clock__add_duration(sb, latest_ns(group, cnt));
+		strbuf__adds(sb, " after the start: ");
+	} else if (group->from_ns && cnt == 1) {
+		strbuf__adds(sb, "from ");
+		clock__add_duration(sb, group->from_ns);
+		strbuf__adds(sb, " after the start on: ");
+	}
 }
 
 static const char *why_off(enum unwatched_reason reason)
@@ -193,10 +237,7 @@ static void add_why(struct strbuf *sb, const struct unwatched *group, size_t cnt
 			     wait ? wait : "poll or select");
 		break;
 	case UNWATCHED_LATE:
-		strbuf__adds(sb, cnt > 1 ? "their loops were known only up to "
-					 : "its loop was known only ");
-		clock__add_duration(sb, latest_ns(group, cnt));
-		strbuf__adds(sb, " after the start; earlier stalls may be missing");
+		add_late(sb, group, cnt);
 		break;
 	case UNWATCHED_CHILD:
 		strbuf__addf(sb, "%s of a traced process; -f traces %s",
@@ -271,6 +312,7 @@ int unwatched__each_line(const struct unwatched_list *list, size_t max_lines,
 		strbuf__reset(&line);
 		add_processes(&line, &items[i], cnt);
 		strbuf__adds(&line, ": ");
+		add_times(&line, &items[i], cnt);
 		add_why(&line, &items[i], cnt);
 		fn(ctx, strbuf__str(&line));
 		i += cnt;

@@ -18,7 +18,7 @@
 	X(NO_LOOP, "no_loop")	      /* no thread of the process was seen in a loop */            \
 	X(MAIN_THREAD, "main_thread") /* other threads were, the main thread was not */            \
 	X(FEW_TURNS, "few_turns")     /* waits like a loop, but returned too few times */          \
-	X(LATE, "late")		      /* its loop was detected only after some turns */            \
+	X(LATE, "late")		      /* a thread's loop was detected only after some turns */     \
 	X(CHILD, "child")	      /* child of a traced process, not traced itself */           \
 	X(ZOMBIE, "zombie")	      /* it ended, but the parent has not reaped it */             \
 	X(LOOP_OFF, "loop_off")	      /* its loop kind needs -l */                                 \
@@ -39,7 +39,10 @@ struct unwatched {
 	char comm[64];	   /* process name; any bytes */
 	char waits_in[24]; /* system call of the main thread; "" unknown, or it runs */
 	char loop[32];	   /* LOOP_OFF: the kind of loop */
+	char thread[16];   /* LATE: name of the thread; "" unknown */
 	uint64_t late_ns;  /* LATE: time since the start */
+	/* since the start, when this was true; 0: from the beginning, or up to the end */
+	uint64_t from_ns, until_ns;
 };
 
 /* All zero: empty. */

@@ -165,13 +165,17 @@ static void queue_wait(struct session *s, const struct jank_rec_wait *rec)
 
 static void on_wait(struct session *s, const struct jank_rec_wait *rec)
 {
+	struct process_entry *process = process_table__find(&s->processes, rec->hdr.tgid);
+
 	if (rec->loop == JANK_LOOP_POLL && !rec->turn_cnt)
 		loader__update_poller(s->loader, rec->hdr.tgid);
 	else if (!parks__asks(rec) || session__on_asking(s, rec))
 		queue_wait(s, rec);
 	else
 		free(wait_copies__take(&s->intake.wait_copies, rec));
-	unwatched_look__on_wait(&s->processes, rec, s->report.start_ns);
+	if (rec->turn_cnt && process)
+		formerly__on_wait(process, s->selection.catalogue, rec, s->report.start_ns,
+				  &s->losses);
 }
 
 static void on_event(struct session *s, const struct event *event)

@@ -40,6 +40,7 @@ void process_table__drop(struct process_table *table, struct process_entry *proc
 	if (process->pidfd >= 0)
 		close(process->pidfd);
 	identity__free(process->identity);
+	unwatched__free(&process->formerly);
 	free(process);
 }
 
@@ -88,8 +89,10 @@ void process_table__saw(struct process_table *table, const struct jank_rec *hdr)
 
 	if (!process)
 		return;
-	process->loop_seen = true;
-	process->main_seen |= hdr->tid == hdr->tgid;
+	if (!process->loop_ns)
+		process->loop_ns = hdr->ts_ns;
+	if (!process->main_ns && hdr->tid == hdr->tgid)
+		process->main_ns = hdr->ts_ns;
 }
 
 /* --- facts of a process */

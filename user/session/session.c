@@ -365,6 +365,7 @@ static void init_watches(struct session *s)
 		.mains = s->discovery.mains,
 		.queue = s->queue,
 		.losses = &s->losses,
+		.start_ns = &s->report.start_ns,
 	};
 }
 

@@ -79,11 +79,12 @@ struct process_entry {
 	bool ended;		   /* -a: ended before it was read */
 	bool announced;		   /* the sink thread knows it */
 	bool facts_due;		   /* its queue refused the last facts */
-	uint64_t late_ns; /* delay from the start until its first loop was known; 0: none */
-	bool loop_seen, main_seen; /* a thread, the main thread was in a loop */
-	bool scan_due;		   /* may have mapped libraries that were not searched */
-	unsigned probe_cnt;	   /* uprobes in its mappings */
-	uint64_t dispatch_cnt;	   /* of its live threads, as of the last look */
+	/* since when a thread, and the main thread, is known to loop (CLOCK_MONOTONIC); 0: not */
+	uint64_t loop_ns, main_ns;
+	struct unwatched_list formerly; /* what was not watched of it, and is by now */
+	bool scan_due;			/* may have mapped libraries that were not searched */
+	unsigned probe_cnt;		/* uprobes in its mappings */
+	uint64_t dispatch_cnt;		/* of its live threads, as of the last look */
 	struct mark_duty duty;
 	bool marks_off;	      /* as set in the loader */
 	uint64_t limit_ns;    /* its least threshold; 0: no override; UINT64_MAX: not watched */
@@ -333,6 +334,7 @@ struct unwatched_look {
 	const struct mains *mains; /* may be NULL */
 	struct queue *queue;
 	struct losses *losses;
+	const uint64_t *start_ns; /* of the run */
 	DIR *proc;
 	struct unwatched_list *list; /* NULL: not started, or finished */
 	size_t found_cnt;	     /* what the last finished look found */
@@ -341,9 +343,6 @@ struct unwatched_look {
 	struct unwatched_list children; /* not traced, as of the first look */
 };
 
-/* The turns of this wait may show that it is a loop; start_ns: start of the run. */
-void unwatched_look__on_wait(struct process_table *table, const struct jank_rec_wait *rec,
-			     uint64_t start_ns);
 /* Called at the end. True: a loop waits that was never seen to turn. */
 bool unwatched_look__at_end(struct unwatched_look *look, struct unwatched_list *ret);
 /* Runs a slice of the first look. True: it was the last; the result goes to the sink thread. */
@@ -351,6 +350,28 @@ bool unwatched_look__slice(struct unwatched_look *look);
 /* wakeups.c: an agent's next look is due: what it does not watch has changed. */
 void session__look_unwatched_soon(struct session *s);
 void unwatched_look__free(struct unwatched_look *look);
+
+/*
+ * --- formerly.c: what was not watched of a process for a part of the run
+ *
+ * Times are CLOCK_MONOTONIC; start_ns is the start of the run. Used on the intake thread only.
+ */
+
+/*
+ * A loop became known by this wait. Sets since when its thread is watched: its blocks on probation
+ * are reported, too (probation.c). Keeps an entry if that is later than the start.
+ */
+void formerly__on_wait(struct process_entry *process, const struct catalogue *cat,
+		       const struct jank_rec_wait *rec, uint64_t start_ns, struct losses *losses);
+/* Keeps what a look found, until a loop becomes known. */
+void formerly__keep(struct process_entry *process, const struct unwatched *item,
+		    struct losses *losses);
+/* Adds the kept entries that are over, with their times. Returns 0 or -ENOMEM. */
+int formerly__add(const struct process_entry *process, const char *name, uint64_t start_ns,
+		  struct unwatched_list *ret);
+/* Since when this entry holds: a thread was known to loop before. 0: from the start. */
+uint64_t formerly__from_ns(const struct process_entry *process, const struct unwatched *item,
+			   uint64_t start_ns);
 
 /* --- own_cost.c */
 

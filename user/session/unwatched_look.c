@@ -21,40 +21,17 @@
 /* The ring fills while the intake thread looks: stay within the ring's room. */
 #define SLICE_NS      (20 * NS_PER_MS)
 #define REPORT_MAX_NS (700 * NS_PER_MS) /* after the first slice, report what was found */
-#define LATE_MIN_NS   NS_PER_SEC	/* a loop known earlier was active from the start */
-#define LATE_MAX_NS                                                                                \
-	(60 * NS_PER_SEC) /* by then, blocks from the start had been dropped (probation.c) */
-#define END_MAX_NS (500 * NS_PER_MS) /* the ring is drained by then */
+#define END_MAX_NS    (500 * NS_PER_MS) /* the ring is drained by then */
 
 /* One pass over processes. */
 struct pass {
 	struct unwatched_look *look;
 	struct unwatched_list *list;
 	uint64_t until_ns;
-	bool idle; /* a loop waits that was not seen to turn */
+	bool at_end; /* else the first look, or an agent's */
+	bool idle;   /* a loop waits that was not seen to turn */
 	bool failed;
 };
-
-/* True if the turns of this wait show that it is a loop. */
-static bool is_by_turns(const struct jank_rec_wait *rec)
-{
-	return rec->turn_cnt && (rec->loop == JANK_LOOP_POLL ||
-				 (rec->loop == JANK_LOOP_PARK && rec->hdr.tid == rec->hdr.tgid));
-}
-
-/*
- * Blocks from before a loop was known by its turns are kept until then. They are not kept for ever,
- * nor if the thread waited at another place first.
- */
-void unwatched_look__on_wait(struct process_table *table, const struct jank_rec_wait *rec,
-			     uint64_t start_ns)
-{
-	struct process_entry *process = process_table__find(table, rec->hdr.tgid);
-
-	if (process && !process->late_ns && is_by_turns(rec) &&
-	    rec->hdr.ts_ns > start_ns + (rec->hdr.flags == 1 ? LATE_MAX_NS : LATE_MIN_NS))
-		process->late_ns = rec->hdr.ts_ns - start_ns;
-}
 
 static void add(struct pass *pass, const struct unwatched *item)
 {
@@ -89,17 +66,12 @@ static bool lacks_compat(const struct unwatched_look *look, bool compat)
 static bool why_not(const struct unwatched_look *look, const struct process_entry *process,
 		    struct unwatched *ret)
 {
-	bool loop_seen = process && process->loop_seen;
+	bool loop_seen = process && process->loop_ns;
 	uint32_t loop;
 	bool compat;
 	long nr;
 
-	if (process && process->late_ns) {
-		ret->reason = UNWATCHED_LATE;
-		ret->late_ns = process->late_ns;
-		return true;
-	}
-	if (process && process->main_seen)
+	if (process && process->main_ns)
 		return false;
 	compat = compat32__process(ret->pid);
 	nr = idle_waits__call(ret->pid, ret->pid, &loop);
@@ -116,31 +88,51 @@ static bool why_not(const struct unwatched_look *look, const struct process_entr
 	return true;
 }
 
+/* What held for a part of the run, and does no more. process may be NULL. */
+static void add_formerly(struct pass *pass, const struct process_entry *process, const char *name)
+{
+	if (process)
+		pass->failed |=
+			formerly__add(process, name, *pass->look->start_ns, pass->list) != 0;
+}
+
+/* What holds now. The first look's answer is kept for the end: it may have changed by then. */
+static void add_now(struct pass *pass, struct process_entry *process, struct unwatched *item)
+{
+	if (process && !pass->at_end)
+		formerly__keep(process, item, pass->look->losses);
+	else if (process)
+		item->from_ns = formerly__from_ns(process, item, *pass->look->start_ns);
+	add(pass, item);
+}
+
 static void look_at_living(struct pass *pass, const struct proc_info *info, char state)
 {
-	const struct process_entry *process = process_table__find(pass->look->processes, info->pid);
+	struct process_entry *process = process_table__find(pass->look->processes, info->pid);
 	struct unwatched item = { .reason = UNWATCHED_ZOMBIE, .pid = info->pid };
 
 	if (process && process->identity && process->identity->is_off)
 		return; /* the sink thread has the reason (left_alone), --status counts it */
 	set_name(&item, process, info->comm);
-	if (state != 'Z' ? why_not(pass->look, process, &item) : !process || !process->loop_seen)
-		add(pass, &item);
+	if (pass->at_end)
+		add_formerly(pass, process, item.comm);
+	if (state != 'Z' ? why_not(pass->look, process, &item) : !process || !process->loop_ns)
+		add_now(pass, process, &item);
 	else if (state != 'Z')
-		pass->idle |= !process || !process->loop_seen;
+		pass->idle |= !process || !process->loop_ns;
 }
 
 /* The last seconds of an ended process are unknown; use what was recorded. */
 static void look_at_ended(struct pass *pass, const struct process_entry *process)
 {
 	struct unwatched item = {
-		.reason = process->late_ns ? UNWATCHED_LATE : UNWATCHED_NO_LOOP,
+		.reason = UNWATCHED_NO_LOOP,
 		.pid = process->pid,
-		.late_ns = process->late_ns,
 	};
 
 	set_name(&item, process, "?");
-	if (!process->loop_seen || process->late_ns)
+	add_formerly(pass, process, item.comm);
+	if (!process->loop_ns)
 		add(pass, &item);
 }
 
@@ -250,6 +242,7 @@ bool unwatched_look__at_end(struct unwatched_look *look, struct unwatched_list *
 		.look = look,
 		.list = ret,
 		.until_ns = clock__mono_ns() + END_MAX_NS,
+		.at_end = true,
 	};
 	DIR *proc = opendir("/proc");
 

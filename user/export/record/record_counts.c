@@ -114,6 +114,10 @@ static Jankbpf__NotWatched *not_watched_of(struct record *r, const struct unwatc
 	if (item->loop[0])
 		ret->loop = (char *)item->loop;
 	SET_KNOWN(ret, late_ns, item->late_ns);
+	if (item->thread[0])
+		ret->thread = (char *)item->thread;
+	SET_KNOWN(ret, from_ns, item->from_ns);
+	SET_KNOWN(ret, until_ns, item->until_ns);
 	return ret;
 }
 
