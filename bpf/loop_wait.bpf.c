@@ -47,6 +47,21 @@ static __always_inline int poll__on_enter(void)
 	return 0;
 }
 
+/*
+ * A loop's wait in poll returned, which a freeze had interrupted: restart_syscall continued it.
+ */
+static __noinline int poll__continued(struct task_struct *task, long ret)
+{
+	struct jank_thread *t = thread__get(task);
+
+	if (!t || t->loop != JANK_LOOP_POLL || t->phase != JANK_PHASE_WAITING || t->start_ns)
+		return 0;
+	t->ready_cnt = ret;
+	message__begin(t, 0);
+	thread__open(t, task, bpf_ktime_get_ns());
+	return 0;
+}
+
 static __always_inline int poll__on_exit(long ret)
 {
 	struct task_struct *task = KERNEL_CURRENT();

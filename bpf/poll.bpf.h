@@ -533,21 +533,6 @@ static __noinline int poll__begins_trial(struct jank_thread *t, struct task_stru
 	return true;
 }
 
-/*
- * A loop's wait in poll returned, which a freeze had interrupted: restart_syscall continued it.
- */
-static __noinline int poll__continued(struct task_struct *task, long ret)
-{
-	struct jank_thread *t = thread__get(task);
-
-	if (!t || t->loop != JANK_LOOP_POLL || t->phase != JANK_PHASE_WAITING || t->start_ns)
-		return 0;
-	t->ready_cnt = ret;
-	message__begin(t, 0);
-	thread__open(t, task, bpf_ktime_get_ns());
-	return 0;
-}
-
 /* poll, ppoll, select, pselect6 or io_uring_enter returned. */
 static __always_inline void poll__turn(struct task_struct *task, struct pt_regs *regs,
 				       const struct jank_place *at, long ret)

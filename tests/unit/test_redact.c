@@ -25,7 +25,7 @@
 static const char *const readable[] = {
 	"schema", "id", "start", "loop", "severity", "kernel", "arch", "events", "kind", "what",
 	"signature", "priority", "policy", "role", "state", "syscall", "turns", "build_id",
-	"app_build_id", "network", "language", "reason", "waits_in", "reduced", "reduced",
+	"app_build_id", "network", "language", "reason", "waits_in", "reduced", "gone",
 	/* of a Fault, which is made of redacted records */
 	"key", "summary", "process", "first", "last", "grouped_by",
 	/* of a LeftOut, likewise */

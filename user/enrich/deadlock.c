@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The facts must hold at one moment. So all threads and locks are read twice, in the same order. If
- * nothing differs, no thread of the chain ran between its two readings, so all slept from the end of
- * the first pass to the begin of the second one; and only the owners could change the locks.
+ * nothing differs, no thread of the chain ran between its two readings, so all slept from the end
+ * of the first pass to the begin of the second one; and only the owners could change the locks.
  */
 #include "enrich/deadlock.h"
 

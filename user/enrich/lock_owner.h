@@ -13,8 +13,8 @@ struct lock_owner {
 };
 
 /*
- * Finds the owner of the lock that a thread of process pid waits for. A number that no thread has is
- * an owner that has ended only where numbers are known: not if the process shares the lock from
+ * Finds the owner of the lock that a thread of process pid waits for. A number that no thread has
+ * is an owner that has ended only where numbers are known: not if the process shares the lock from
  * another pid namespace. False: the owner is not known.
  */
 bool lock_owner__find(const char *proc, uint32_t pid, const struct futex_wait *wait,

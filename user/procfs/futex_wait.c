@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who owns a lock is told by its words, as the C library keeps them. Each layout is checked as far as
- * it can be: other locks use the same futex calls.
+ * Who owns a lock is told by its words, as the C library keeps them. Each layout is checked as far
+ * as it can be: other locks use the same futex calls.
  *
  * glibc: struct __pthread_mutex_s { lock, count, owner, nusers, kind } and struct
  * __pthread_rwlock_arch_t { readers, writers, wrphase_futex, writers_futex, pad, pad, cur_writer }

@@ -35,8 +35,8 @@ int chain__build(const struct thread_history *history, const struct chain_ask *a
 void chain__clear(struct chain *chain); /* frees the links */
 
 /*
- * Moves the stack and the times of the chain's link of the same thread and state to `to`, which will
- * replace it.
+ * Moves the stack and the times of the chain's link of the same thread and state to `to`, which
+ * will replace it.
  */
 void chain__keep_stack(struct link *to, struct block *block);
 
