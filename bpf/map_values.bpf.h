@@ -113,6 +113,7 @@ struct jank_thread {
 	__u32 stack_cnt, shed_cnt, wakeup_missed_cnt, hang_sent;
 	__u32 counted;	   /* included in jank_runnable_cnt */
 	__u32 nested_left; /* it left the CPU in a nested wait, which was judged then */
+	__u32 leave_flags; /* of the span that begins: JANK_STACK_FROZEN or 0 */
 	__u64 spill; /* hides a value from the verifier: compat__on_task_stack, thread__count */
 
 	struct jank_place place; /* place of a polling loop's wait, on probation or not */

@@ -151,8 +151,11 @@ static __always_inline bool poll__set_includes(const struct pt_regs *regs, s32 f
  */
 static __always_inline void poll__read_set(struct jank_place *at)
 {
+	u64 set = 0;
+
 	if (poll__class(at->nr) == JANK_CLASS_SELECT)
-		bpf_probe_read_user(&at->set, sizeof(at->set), (void *)at->fds);
+		bpf_probe_read_user(&set, sizeof(set), (void *)at->fds);
+	at->set = poll__forget(set);
 }
 
 /* Does the set have more than one descriptor, the first of which is the other one's first, too? */

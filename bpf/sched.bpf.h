@@ -220,8 +220,10 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 	bool frozen = sleeps && compat__is_frozen(task, task_state);
 	s32 nr = rec->dispatch_ns == t->start_ns ? rec->syscall : -1;
 
+	t->leave_flags = frozen ? JANK_STACK_FROZEN : 0; /* read again below, as the state is */
 	if ((jank_conf.infer_begin || frozen) && sched__waits(t, task, sleeps, frozen, now))
 		return;
+	frozen = *(volatile __u32 *)&t->leave_flags;
 	if (t->off) {
 		off__leave(t, task);
 		return;
@@ -248,8 +250,7 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 	if (!t->handled.taken)
 		read_message__all(t, task);
 	record__head(&rec->hdr, JANK_REC_STACK, 0, now, task);
-	if (frozen)
-		rec->hdr.flags |= JANK_STACK_FROZEN;
+	rec->hdr.flags |= *(volatile __u32 *)&t->leave_flags;
 	rec->dispatch_ns = t->start_ns;
 	rec->t_ns = now;
 	rec->ns = 0;
