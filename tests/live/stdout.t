@@ -169,6 +169,18 @@ def test_blocked():
     bad.end(process)
 
 
+def test_stuck():
+    """Nobody reads, and nobody is there for a second Ctrl-C: a run with a duration ends all the same."""
+    process = bad.target("storm", 2, 1500)
+    tracer, reader = start_blocked(process, "-t", "1ms", "-d", "2s")
+    result = tracer.finish(150)
+    ok(result.status == 1, "a stuck stdout: -d ends with status 1", result)
+    ok("stdout took no record for" in result.err and "given up" in result.err, "with the reason", result.err)
+    ok("unwritten_records" in result.err, "what is missing is counted", result.err)
+    os.close(reader)
+    bad.end(process)
+
+
 def test_slow():
     """A late reader gets everything that the summary counts."""
     process = bad.target("storm", 2, 1500)
@@ -199,5 +211,6 @@ test_binary(looping)
 test_full(looping)
 test_closed(looping)
 test_blocked()
+test_stuck()
 test_slow()
 bad.done()

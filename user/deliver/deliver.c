@@ -4,12 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/own_process.h"
 #include "deliver/message.h"
@@ -36,6 +38,8 @@ struct deliver {
 	unsigned death_cnt;	  /* since the last answer */
 	int status;		  /* of the process that ended last, as of waitpid */
 	uint64_t restart_cnt;
+	_Atomic uint64_t taken;	      /* records */
+	_Atomic uint64_t given_up_ns; /* 0: it is not given up */
 	uint64_t dropped;
 	struct err failure; /* msg is empty: none */
 };
@@ -115,6 +119,21 @@ static int fail(struct deliver *d)
 		 "(last: %s): see the kernel's log (dmesg) for a reason such as lack of memory",
 		 d->death_cnt, strbuf__str(&how));
 	strbuf__free(&how);
+	return -ECHILD;
+}
+
+/* The same because nobody reads stdout. */
+static int fail_unread(struct deliver *d)
+{
+	struct strbuf waited = STRBUF_INIT;
+
+	end(d, true);
+	clock__add_duration(&waited, d->given_up_ns);
+	err__set(&d->failure, ETIMEDOUT,
+		 "stdout took no record for %s after the end of the run: the rest is given up; let "
+		 "its reader read, or write to a file",
+		 strbuf__str(&waited));
+	strbuf__free(&waited);
 	return -ECHILD;
 }
 
@@ -306,13 +325,14 @@ int deliver__record(struct deliver *d, const Jankbpf__Record *record, int *resul
 		return res ? res : -EMSGSIZE;
 	d->nr++;
 	while (exchange(d, &answer)) {
-		res = restart(d);
+		res = d->given_up_ns ? fail_unread(d) : restart(d);
 		if (res)
 			return res;
 	}
 	if (d->bytes.len > BYTES_KEPT)
 		strbuf__free(&d->bytes);
 	d->death_cnt = 0;
+	d->taken++;
 	if (answer.dropped > d->dropped) /* it is not trusted */
 		d->dropped = answer.dropped;
 	for (unsigned i = 0; i < d->greeting.sink_cnt; i++)
@@ -323,6 +343,20 @@ int deliver__record(struct deliver *d, const Jankbpf__Record *record, int *resul
 uint64_t deliver__dropped(const struct deliver *d)
 {
 	return d->dropped;
+}
+
+uint64_t deliver__taken(const struct deliver *d)
+{
+	return d ? d->taken : 0;
+}
+
+void deliver__give_up(struct deliver *d, uint64_t waited_ns)
+{
+	pid_t pid = d->pid;
+
+	d->given_up_ns = waited_ns;
+	if (pid)
+		kill(pid, SIGKILL);
 }
 
 uint64_t deliver__restart_cnt(const struct deliver *d)

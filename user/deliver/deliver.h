@@ -71,6 +71,15 @@ uint64_t deliver__dropped(const struct deliver *deliver);
 /* How often the process was started again. */
 uint64_t deliver__restart_cnt(const struct deliver *deliver);
 
+/* Records that every sink has. Any thread. Accepts NULL. */
+uint64_t deliver__taken(const struct deliver *deliver);
+
+/*
+ * Ends the process: a deliver__record under way and later ones return -ECHILD, and the failure says
+ * that stdout took nothing for so long. Any thread.
+ */
+void deliver__give_up(struct deliver *deliver, uint64_t waited_ns);
+
 /* Copies the message of the failure. False: there was none. Accepts NULL. */
 bool deliver__failure(const struct deliver *deliver, struct err *ret);
 

@@ -58,6 +58,7 @@ static int limits__explain(int res, struct err *err)
 #define QUEUE_BYTES	   (16 << 20)
 #define INTAKE_NICE	   (-10)
 #define OUTPUT_PATIENCE_NS (2 * NS_PER_SEC)
+#define OUTPUT_GRACE_NS	   (30 * NS_PER_SEC)
 
 /* --- the catalogue's rows, those of -l, and the resulting filter */
 
@@ -485,7 +486,29 @@ static void finish(struct session *s)
 	session__send_summary(s);
 }
 
-/* A reader of our stdout may only be slow: keep waiting. Only the user can give up. */
+/*
+ * With --duration nobody may be there to give up. So the run ends when stdout has taken no record
+ * for OUTPUT_GRACE_NS. True: all is written, or given up.
+ */
+static bool finish_in_time(struct session *s)
+{
+	uint64_t since_ns = clock__mono_ns(), taken = deliver__taken(s->deliver);
+
+	while (!sink_thread__finish(s->sink_thread, NS_PER_SEC)) {
+		uint64_t now_ns = clock__mono_ns(), cnt = deliver__taken(s->deliver);
+
+		if (cnt != taken || react__is_finishing(s->react))
+			since_ns = now_ns;
+		taken = cnt;
+		if (now_ns - since_ns < OUTPUT_GRACE_NS)
+			continue;
+		deliver__give_up(s->deliver, now_ns - since_ns);
+		return sink_thread__finish(s->sink_thread, 0);
+	}
+	return true;
+}
+
+/* A reader of our stdout may only be slow: keep waiting. Without --duration the user gives up. */
 static void finish_output(struct session *s)
 {
 	if (sink_thread__finish(s->sink_thread, OUTPUT_PATIENCE_NS))
@@ -494,7 +517,8 @@ static void finish_output(struct session *s)
 			  ? "waiting for commands to end; Ctrl-C again gives them up"
 			  : "waiting for stdout to take the rest; Ctrl-C again gives it up");
 	signals__default(s->end.signal_fd);
-	sink_thread__finish(s->sink_thread, 0);
+	if (!s->opts->duration_ns || !s->deliver || !finish_in_time(s))
+		sink_thread__finish(s->sink_thread, 0);
 }
 
 /* Whoever asked for records must learn from the exit status that some are missing. */
