@@ -87,10 +87,13 @@ export function restOf(block) {
 }
 
 // A hang that goes on, or that has ended, is the same block.
+// Parts come in any order: the newest records, then the worst, then older ones.
 function isNewer(block) {
   const known = block.known ? report.byId.get(block.id) : undefined;
-  if (known && known.hang) report.blocks = report.blocks.filter((one) => one !== known);
-  return !known || known.hang || !block.hang;
+  if (!known) return true;
+  if (!known.hang || (block.hang && block.delay <= known.delay)) return false;
+  report.blocks = report.blocks.filter((one) => one !== known);
+  return true;
 }
 
 function addBlock(block) {
@@ -134,7 +137,7 @@ export function frameName(nr) {
 }
 
 function newFault(sig) {
-  return { sig, blocks: [], total: 0, max: 0, p50: 0, behind: 0, hangs: 0, worst: null, time: [], text: "" };
+  return { sig, blocks: [], cnt: 0, loaded: 0, total: 0, max: 0, p50: 0, behind: 0, hangs: 0, worst: null, time: [], text: "" };
 }
 
 function addToFault(fault, block) {
@@ -149,12 +152,14 @@ function quantile(sorted, part) {
   return sorted.length ? sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * part) - 1)] : 0;
 }
 
-// What the list shows of a fault, for these of its blocks. null: none.
+// What the list shows of a fault, for these of its blocks (loaded: their delay). null: none.
 export function faultOf(fault, blocks) {
   if (!blocks.length) return null;
   const ret = newFault(fault.sig);
   for (const block of blocks) addToFault(ret, block);
   const delays = blocks.map((block) => block.delay).sort((a, b) => a - b);
+  ret.cnt = blocks.length;
+  ret.loaded = ret.total;
   ret.max = delays[delays.length - 1];
   ret.p50 = quantile(delays, 0.5);
   ret.time = report.states.map((_, state) => blocks.reduce((sum, block) => sum + block.time[state], 0));

@@ -62,6 +62,11 @@ function blockList(fault) {
   return list;
 }
 
+function loadedText(fault) {
+  const loaded = fault.blocks.length;
+  return loaded < fault.cnt ? `of the ${plural(loaded, "block")} that ${loaded === 1 ? "is" : "are"} loaded, of ${count(fault.cnt)}` : plural(loaded, "block");
+}
+
 // What serve adds: functions that make a node for a fault.
 export const faultActions = [];
 
@@ -72,13 +77,12 @@ export function faultPage(fault) {
     el("div.title", kindMark(worst), el("h2", worst.say || "The cause is not known.")),
     whoChips(worst),
     faultActions.length ? el("p.actions", faultActions.map((make) => make(fault))) : null,
-    el("div.figures-row", figure("total", duration(fault.total)), figure("blocks", count(fault.blocks.length)),
+    el("div.figures-row", figure("total", duration(fault.total)), figure("blocks", count(fault.cnt)),
       figure("p50", duration(fault.p50)), figure("longest", duration(fault.max)),
       fault.behind ? figure("clients behind", count(fault.behind)) : null),
-    section("Where the time went", plural(fault.blocks.length, "block"), stateBar(fault.time, fault.total),
-      stateLegend(fault.time, fault.total)),
+    section("Where the time went", loadedText(fault), stateBar(fault.time, fault.loaded), stateLegend(fault.time, fault.loaded)),
     section("Functions", "width: time · colour: what the thread did · click to zoom", flameGraph(weights)),
     section("Blocks", "the longest first · Enter opens one", blockList(fault)),
-    section("Stacks", "of all these blocks, innermost function first", stackTexts(weights)),
+    section("Stacks", "of these blocks, innermost function first", stackTexts(weights)),
   ];
 }

@@ -33,7 +33,7 @@ function header() {
 function figures(fault) {
   return el("div.figures",
     el("b", duration(fault.total)),
-    el("span", count(fault.blocks.length)),
+    el("span", count(fault.cnt)),
     el("span", duration(fault.p50)),
     el("span", duration(fault.max)),
     el("span", fault.behind ? count(fault.behind) : "–"));
@@ -50,7 +50,7 @@ function row(fault) {
       el("span", worst.thread.process || "?"),
       unread ? el("span.badge", `${count(unread)} unread`) : null,
       fault.hangs ? el("span.hang", `${count(fault.hangs)} not ended`) : null),
-    stateBar(fault.time, fault.total, true));
+    stateBar(fault.time, fault.loaded, true));
   ret.type = "button";
   ret.dataset.sig = fault.sig;
   ret.addEventListener("click", () => select(fault.sig, null));

@@ -10,9 +10,12 @@ import { faultPage } from "./fault.js";
 import { redrawHeatmap, startHeatmap } from "./heatmap.js";
 import { startKeys } from "./keys.js";
 import { startList } from "./list.js";
-import { currentBlock, currentFault, filter, onChange, readAddress, state } from "./state.js";
+import { currentBlock, currentFault, filter, isFiltered, onChange, readAddress, state } from "./state.js";
 
 export const pageTitle = { prefix: "", text: "jankbpf report" };
+
+// Of serve, while not all is loaded: functions that give { blocks, faults, delay } of all records, or null.
+export const wholeOf = { now: () => null };
 
 function period() {
   const timed = report.blocks.filter((block) => block.real);
@@ -23,7 +26,21 @@ function period() {
   return `${days[0]} ${clock(first, zone)} – ${days[1] === days[0] ? "" : `${days[1]} `}${clock(last, zone)}`;
 }
 
+// Not all is loaded: the counts are of all records, whatever is here.
+function showWhole(whole) {
+  const shown = isFiltered() ? [el("b", count(state.blocks.length)), " shown of "] : [];
+  const loaded = el("span", `(${count(report.blocks.length)} loaded)`);
+  loaded.title = "The lists and the map have the newest blocks and the longest of each fault; the counts are of all";
+  byId("totals").replaceChildren(...shown, el("b", count(whole.blocks)), " blocks ", loaded, " · ", el("b", count(whole.faults)),
+    whole.faults === 1 ? " fault · " : " faults · ", `${duration(whole.delay)} of delay · `, el("span.dim", period()));
+}
+
 function showTotals() {
+  const whole = wholeOf.now();
+  if (whole) {
+    showWhole(whole);
+    return;
+  }
   const total = state.blocks.reduce((sum, block) => sum + block.delay, 0);
   const part = state.blocks.length < report.blocks.length ? ` of ${count(report.blocks.length)}` : "";
   const processes = new Set(state.blocks.map((block) => `${block.thread.process} ${block.thread.pid}`)).size;

@@ -4,18 +4,23 @@
 import { forget, forgetAll, read, report } from "./data.js";
 import { byId } from "./dom.js";
 import { listText } from "./list.js";
-import { pageTitle, startPage } from "./page.js";
-import { getLines, listenToServer, post, save } from "./serve_api.js";
-import { say, showBar, startBar } from "./serve_bar.js";
+import { pageTitle, startPage, wholeOf } from "./page.js";
+import { getFaults, getLines, listenToServer, post, save } from "./serve_api.js";
+import { say, showBar, showOlder, startBar } from "./serve_bar.js";
 import { markNewest, setOlder, startNewest } from "./serve_newest.js";
 import { startActions } from "./serve_actions.js";
 import { currentBlock, filter, onChange, readAddress, state } from "./state.js";
 
 const FAR = 2000; // records behind: the newest are read anew
 const REFRESH_MS = 500; // between two changes of the list by new blocks
+const FIGURES_MS = 2000; // between two looks at the figures of all faults
+const TEXT_MAX = 32 << 20; // characters of data: older records are loaded by themselves up to there
 
 // first, next: numbers of the first record here, and of the first that the server had not yet.
-const known = { info: null, lost: "", version: 0, first: 0, next: 0, busy: false, again: false, waiting: false, refreshed: 0 };
+const known = { info: null, lost: "", version: 0, first: 0, next: 0, older: 0, text: 0, busy: false, again: false, waiting: false, refreshed: 0 };
+
+// Of all records, while some are not loaded. rows: of the faults; asked: when the server was asked for them.
+const whole = { rows: null, asked: 0, waiting: false };
 
 function showInfo() {
   const { info } = known;
@@ -25,25 +30,87 @@ function showInfo() {
   showBar(info, known.lost);
 }
 
+function take(text) {
+  known.text += text.length;
+  read(text);
+}
+
+function setLoaded(first, older) {
+  Object.assign(known, { first, older });
+  setOlder(older, first, loadOlder);
+  showOlder(older);
+}
+
+// The figures are of all records, also of those that are not here.
+async function loadFigures() {
+  if (!known.older) {
+    Object.assign(whole, { rows: null });
+    state.figures = null;
+    return;
+  }
+  whole.asked = Date.now();
+  whole.rows = await getFaults();
+  const all = whole.rows.reduce((sum, row) => sum + row[1], 0);
+  if (report.blocks.length >= all) { // what is older is a hang that has ended, a summary, or loaded
+    setLoaded(known.first, 0);
+    await loadFigures();
+    return;
+  }
+  const bySeq = new Map(report.blocks.map((block) => [block.seq, block.sig]));
+  whole.rows.forEach((row) => row.push(bySeq.get(row[0])));
+  state.figures = new Map(whole.rows.map(([, cnt, total, max, p50, sig]) => [sig, { cnt, total, max, p50 }]));
+}
+
+function figuresSoon() {
+  if (whole.waiting || !known.older) return;
+  whole.waiting = true;
+  setTimeout(() => attempt(async () => {
+    whole.waiting = false;
+    await loadFigures();
+    filter({}, true);
+  }), Math.max(0, whole.asked + FIGURES_MS - Date.now()));
+}
+
+wholeOf.now = () => {
+  if (!whole.rows) return null;
+  const rows = whole.rows.filter((row) => state.showMuted || !state.muted.has(row[5]));
+  const left = known.info ? known.info.left : 0;
+  return { blocks: rows.reduce((sum, row) => sum + row[1], left), faults: rows.length, delay: rows.reduce((sum, row) => sum + row[2], 0) };
+};
+
 async function loadNewest() {
   const text = await getLines("");
   forgetAll();
-  read(text);
+  known.text = 0;
+  take(text);
   const [first, end, older, , version] = report.part;
-  Object.assign(known, { first, next: end, version });
-  setOlder(older, loadOlder);
+  Object.assign(known, { next: end, version });
+  setLoaded(first, older);
+  if (older) {
+    filter({}, true);
+    take(await getLines(`?worst=${first}`));
+  }
+  await loadFigures();
   filter({}, true);
   readAddress();
 }
 
-async function loadOlder() {
-  await attempt(async () => {
-    read(await getLines(`?before=${known.first}`));
-    const [first, , older] = report.part;
-    known.first = first;
-    setOlder(older, loadOlder);
-    filter({}, true);
-  });
+async function loadPart() {
+  const { version } = known;
+  const text = await getLines(`?before=${known.first}`);
+  if (version !== known.version) return; // the newest were read anew
+  take(text);
+  const [first, , older] = report.part;
+  setLoaded(first, older);
+  await loadFigures();
+  filter({}, true);
+}
+
+const loadOlder = () => attempt(loadPart);
+
+// All is loaded if it is not too much for a page.
+async function loadRest() {
+  while (known.older && known.text < TEXT_MAX && (await loadOlder()));
 }
 
 // A trace may find many blocks a second.
@@ -69,8 +136,10 @@ async function loadNewer() {
 async function attempt(action) {
   try {
     await action();
+    return true;
   } catch (error) {
     say(error);
+    return false;
   }
 }
 
@@ -83,7 +152,10 @@ async function catchUp() {
     known.again = false;
     await attempt(async () => {
       const { info } = known;
-      if (info.version !== known.version || info.next - known.next > FAR) await loadNewest();
+      if (info.version !== known.version || info.next - known.next > FAR) {
+        await loadNewest();
+        loadRest();
+      }
       else while (known.next < known.info.next && (await loadNewer()));
     });
   }
@@ -100,6 +172,7 @@ function onState(info) {
   known.info = info;
   setMuted(info.muted.map(([sig]) => sig));
   showInfo();
+  figuresSoon();
   if (info.version !== known.version || info.next > known.next) catchUp();
 }
 
@@ -144,11 +217,14 @@ const server = {
     const upto = known.info.next - 1;
     return change(`/delete?upto=${upto}`, () => {
       forget((block) => block.seq <= upto);
-      setOlder(0, loadOlder);
+      setLoaded(upto + 1, 0);
+      Object.assign(whole, { rows: null });
+      state.figures = null;
       report.summaries = [];
       filter({ id: null });
     });
   },
+  loadOlder,
   readAll: () => attempt(async () => {
     const upto = known.info.next - 1;
     await post(`/read?upto=${upto}`);
@@ -172,6 +248,7 @@ async function start() {
   });
   await attempt(loadNewest);
   markRead(currentBlock());
+  loadRest();
   listenToServer(onState, (lost) => {
     known.lost = lost;
     showInfo();

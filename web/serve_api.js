@@ -36,9 +36,14 @@ async function ask(path, method) {
   return answer;
 }
 
-// Lines of data; query: "", "?before=SEQ" or "?after=SEQ".
+// Lines of data; query: "", "?before=SEQ", "?after=SEQ" or "?worst=SEQ".
 export async function getLines(query) {
   return (await ask(`/data${query}`)).text();
+}
+
+// Rows of all faults: number of the longest block, blocks, ns of delay, the longest, p50.
+export async function getFaults() {
+  return (await ask("/faults")).json();
 }
 
 // "/read?seq=1"; the answer is JSON.

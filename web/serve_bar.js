@@ -11,13 +11,15 @@ const troubles = el("div.troubles");
 
 // Made once, and only changed later: a click must not be lost when the state changes.
 const parts = {
-  newest: el("button.plain", "Newest"), faults: el("button.plain", "Faults"), unread: el("b.unread-count"),
-  readAll: el("button.plain", "Mark all read"), muted: el("button.plain"), dot: el("i.live-dot"), word: el("span"),
+  newest: el("button.plain", "Newest"), longest: el("button.plain", "Longest"), faults: el("button.plain", "Faults"), unread: el("b.unread-count"),
+  readAll: el("button.plain", "Mark all read"), load: el("button.plain"), muted: el("button.plain"), dot: el("i.live-dot"), word: el("span"),
   removeAll: el("button.plain", "Delete all…"),
 };
 
+const VIEWS = ["newest", "longest", "faults"];
+
 function markView() {
-  for (const view of ["newest", "faults"]) {
+  for (const view of VIEWS) {
     parts[view].classList.toggle("on", state.view === view);
     parts[view].setAttribute("aria-pressed", String(state.view === view));
   }
@@ -54,6 +56,8 @@ function activity(info, lost) {
 function troubleTexts(info) {
   return [
     info.damage ? `Damaged records were left out. ${info.damage}${info.odd > 1 ? `, and ${count(info.odd - 1)} more` : ""}.` : null,
+    info.left ? `${plural(info.left, "old block")} ${info.left === 1 ? "is" : "are"} left out, because the directory has more records than this server lists. ` +
+      "They are counted; the longest are here. jankbpf report reads all." : null,
     info.unsaved ? `What is read and muted cannot be kept in the directory: ${info.unsaved}.` : null,
     info.readonly ? `The directory cannot be written, so nothing can be deleted: ${info.readonly}.` : null,
   ].filter(Boolean);
@@ -91,20 +95,27 @@ function showTroubles(texts) {
   troubles.prepend(...texts.map((text) => el("p.lost.of-state", text)));
 }
 
-// server: as for startActions, and info() and readAll().
+// older: number of the server's records that are not loaded.
+export function showOlder(older) {
+  setText(parts.load, older ? `Load older (${plural(older, "record")})` : "");
+  parts.load.title = "Their counts are in the figures; what the lists and the map show is loaded";
+}
+
+// server: as for startActions, and info(), readAll() and loadOlder().
 export function startBar(server) {
-  for (const view of ["newest", "faults"]) {
+  for (const view of VIEWS) {
     parts[view].dataset.view = view;
     parts[view].addEventListener("click", () => {
       filter({ view });
       markView();
     });
   }
+  parts.load.addEventListener("click", () => server.loadOlder());
   parts.readAll.addEventListener("click", () => server.readAll());
   parts.muted.addEventListener("click", () => showMuted(server.info(), server));
   parts.removeAll.addEventListener("click", () => askDeleteAll(server.info().blocks, server));
   for (const node of Object.values(parts)) if (node.tagName === "BUTTON") node.type = "button";
-  bar.append(el("span.segments", parts.newest, parts.faults), parts.unread, parts.readAll, parts.muted, el("span.space"),
+  bar.append(el("span.segments", parts.newest, parts.longest, parts.faults), parts.unread, parts.readAll, parts.muted, parts.load, el("span.space"),
     el("span.activity", parts.dot, parts.word), parts.removeAll);
   markView();
   byId("map").before(bar, troubles);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The list of blocks, the newest first, with a mark at those that were not read.
+// The list of blocks, the newest or the longest first, with a mark at those that were not read.
 
 import { blamed, report } from "./data.js";
 import { byId, button, el } from "./dom.js";
@@ -10,7 +10,8 @@ import { stateBar } from "./bar.js";
 
 const STEP = 200;
 
-const newest = { shown: STEP, older: 0, loadOlder: null };
+// first: number of the first record of those that are loaded without a gap.
+const newest = { shown: STEP, older: 0, first: 0, loadOlder: null };
 
 function row(block) {
   const zone = zoneOf(block.start);
@@ -46,8 +47,14 @@ function rowOf(block) {
 function rowsOf(blocks) {
   const ret = [];
   let last = null;
+  let gap = false;
+  if (state.view === "longest") return blocks.map(rowOf);
   for (const block of blocks) {
     const date = day(block.real, zoneOf(block.start));
+    if (!gap && newest.older && block.seq < newest.first) {
+      gap = true;
+      ret.push(el("p.day", "Older: only the longest of each fault are loaded"));
+    }
     if (date && date !== last) ret.push(el("p.day", date));
     last = date || last;
     ret.push(rowOf(block));
@@ -102,18 +109,18 @@ function show() {
   replaceRows(byId("faults"), parts);
 }
 
-// older: how many records the server has besides; load() brings some of them.
-export function setOlder(older, load) {
-  Object.assign(newest, { older, loadOlder: load });
+// older: how many records the server has before number `first`; load() brings some of them.
+export function setOlder(older, first, load) {
+  Object.assign(newest, { older, first, loadOlder: load });
 }
 
 export function markNewest() {
-  if (state.view === "newest") mark();
+  if (state.view !== "faults") mark();
 }
 
 export function startNewest() {
   onChange((change) => {
-    if (state.view !== "newest") return;
+    if (state.view === "faults") return;
     if (change.filter) show();
     mark();
   });

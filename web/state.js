@@ -12,8 +12,9 @@ export const state = {
   id: null, // of the block that is shown; null: the fault
   faults: [], // that are shown, sorted
   blocks: [], // that are shown
-  view: "faults", // what the list shows; serve also has "newest", the blocks of newest
+  view: "faults", // what the list shows; serve also has "newest" and "longest", the blocks of newest
   newest: [],
+  figures: null, // of each signature, if not all of its blocks are loaded: { cnt, total, max, p50 }
   muted: new Set(), // signatures whose blocks are hidden
   showMuted: false,
 };
@@ -31,7 +32,7 @@ function tell(change) {
 
 const values = {
   total: (fault) => fault.total,
-  blocks: (fault) => fault.blocks.length,
+  blocks: (fault) => fault.cnt,
   p50: (fault) => fault.p50,
   max: (fault) => fault.max,
   behind: (fault) => fault.behind,
@@ -54,16 +55,22 @@ export function sortFaults() {
   state.faults.sort((a, b) => sign * (value(a) - value(b)) || b.total - a.total || b.max - a.max);
 }
 
+// True if the list shows only a part of the blocks, by search or by the map.
+export function isFiltered() {
+  return Boolean(state.search || state.area);
+}
+
 function refilter() {
   state.blocks = report.blocks.filter((block) => (state.showMuted || !state.muted.has(block.sig)) && isFound(block) &&
     isInArea(block, state.area));
-  if (state.view === "newest") state.newest = [...state.blocks].sort((a, b) => b.seq - a.seq);
+  if (state.view !== "faults") state.newest = [...state.blocks].sort(state.view === "newest" ? (a, b) => b.seq - a.seq : (a, b) => b.delay - a.delay);
   const bySig = new Map();
   for (const block of state.blocks) {
     if (!bySig.has(block.sig)) bySig.set(block.sig, []);
     bySig.get(block.sig).push(block);
   }
   state.faults = [...bySig].map(([sig, blocks]) => faultOf({ sig }, blocks));
+  if (state.figures && !isFiltered()) for (const fault of state.faults) Object.assign(fault, state.figures.get(fault.sig));
   sortFaults();
 }
 
@@ -125,7 +132,7 @@ export function sortBy(key) {
 // The next fault of the list, or the next block of the fault.
 export function step(by) {
   const fault = currentFault();
-  if (state.view === "newest") return stepNewest(by);
+  if (state.view !== "faults") return stepNewest(by);
   if (state.id !== null && fault) {
     const blocks = sortedBlocks(fault);
     const at = blocks.findIndex((block) => block.id === state.id);

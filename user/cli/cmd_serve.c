@@ -32,6 +32,13 @@ static int say_where(const struct options *opts, const struct server *server, ui
 	return 0;
 }
 
+static void on_left_out(const char *dir, size_t limit)
+{
+	log__warn("'%s': more than %zu records: the oldest are left out, but for the longest "
+		  "blocks; `jankbpf report` reads all",
+		  dir, limit);
+}
+
 int cmd_serve__run(const struct options *opts, struct err *err)
 {
 	struct server *server;
@@ -49,7 +56,7 @@ int cmd_serve__run(const struct options *opts, struct err *err)
 		res = say_where(opts, server, user, err);
 	}
 	if (!res)
-		res = serve__run(server, signal_fd, err);
+		res = serve__run(server, signal_fd, on_left_out, err);
 	serve__free(server);
 	close(signal_fd);
 	return !res ? JANK_EXIT_OK : err->exit ? err->exit : JANK_EXIT_FAILED;

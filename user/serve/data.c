@@ -13,9 +13,11 @@
 
 #include "export/json/json.h"
 #include "export/report/report.h"
+#include "serve/fault_list.h"
 
 #define RECORDS_MAX  1000
 #define BYTES_MAX    (32u << 20) /* of the records of a part */
+#define WORST_MAX    300
 #define ANSWERS_MAX  4
 #define BLOCK_SIZE   (64 << 10)
 #define OUTPUT_READY (32 << 10) /* bytes: enough for a call */
@@ -25,7 +27,8 @@ struct data {
 	struct report_out out;
 	struct report *report;
 	uint64_t next, end; /* seq of the next record; of the first that is not part of it */
-	size_t sent;	    /* bytes of out */
+	uint64_t *worst; /* or the numbers of the records, with 0 at the end; NULL: all of them */
+	size_t sent;	 /* bytes of out */
 	bool finished;
 	struct strbuf raw;
 };
@@ -35,6 +38,7 @@ static void free_data(void *ctx)
 	struct data *d = ctx;
 
 	d->server->data_cnt--;
+	free(d->worst);
 	report__free(d->report);
 	strbuf__free(&d->out.bytes);
 	strbuf__free(&d->raw);
@@ -64,6 +68,24 @@ static int add_record(struct data *d, int file, struct indexed_record *at)
 	return res;
 }
 
+/* The next record of the part; NULL: there is no more. */
+static struct indexed_record *take_next(struct data *d, int *ret_file)
+{
+	struct record_index *index = &d->server->index;
+	struct indexed_record *at = NULL;
+
+	if (!d->worst) {
+		at = record_index__from(index, d->next, ret_file);
+		at = at && at->seq < d->end ? at : NULL;
+		d->next = at ? at->seq + 1 : d->next;
+		return at;
+	}
+	/* One that has gone meanwhile is left out. */
+	while (!at && d->worst[d->next])
+		at = record_index__get(index, d->worst[d->next++], ret_file);
+	return at;
+}
+
 static int make_more(struct data *d)
 {
 	struct indexed_record *at;
@@ -72,12 +94,11 @@ static int make_more(struct data *d)
 	strbuf__reset(&d->out.bytes);
 	d->sent = 0;
 	while (!res && d->out.bytes.len < OUTPUT_READY) {
-		at = record_index__from(&d->server->index, d->next, &file);
-		if (!at || at->seq >= d->end) {
+		at = take_next(d, &file);
+		if (!at) {
 			d->finished = true;
 			return d->report->ops->finish(d->report);
 		}
-		d->next = at->seq + 1;
 		if (!at->doomed)
 			res = add_record(d, file, at);
 	}
@@ -140,13 +161,29 @@ static uint64_t end_of(struct record_index *index, uint64_t from)
 	return end;
 }
 
+static int choose_worst(struct data *d, uint64_t before)
+{
+	struct listed_block *list;
+	size_t cnt;
+	int res = fault_list__make(&d->server->index, &list, &cnt);
+
+	d->worst = res ? NULL : calloc(WORST_MAX + 1, sizeof(*d->worst));
+	if (d->worst)
+		fault_list__worst(list, cnt, before, d->worst, WORST_MAX);
+	free(list);
+	return d->worst ? 0 : -ENOMEM;
+}
+
 static bool choose(struct data *d, struct MHD_Connection *connection)
 {
 	struct record_index *index = &d->server->index;
 	const char *before = request__argument(connection, "before");
 	const char *after = request__argument(connection, "after");
+	const char *worst = request__argument(connection, "worst");
 	uint64_t seq;
 
+	if (worst)
+		return !before && !after && request__number(worst, &seq) && !choose_worst(d, seq);
 	if (after) {
 		if (before || !request__number(after, &seq))
 			return false;
@@ -167,6 +204,8 @@ static void add_head(struct data *d)
 	struct record_index *index = &d->server->index;
 	uint64_t older = 0;
 
+	if (d->worst)
+		return;
 	for (int i = 0; i < FILE_CNT; i++)
 		for (size_t n = 0; n < index->files[i].cnt; n++)
 			older += index->files[i].records[n].seq < d->next;
@@ -192,6 +231,23 @@ static struct data *new_data(struct server *server)
 	return NULL;
 }
 
+enum MHD_Result answer__faults(struct server *server, struct MHD_Connection *connection)
+{
+	struct strbuf text = STRBUF_INIT;
+	struct listed_block *list;
+	enum MHD_Result ret = MHD_NO;
+	size_t cnt;
+
+	if (fault_list__make(&server->index, &list, &cnt))
+		return MHD_NO;
+	fault_list__add_json(&text, list, cnt);
+	free(list);
+	if (!text.failed)
+		ret = answer__text(connection, MHD_HTTP_OK, "application/json", text.data);
+	strbuf__free(&text);
+	return ret;
+}
+
 enum MHD_Result answer__data(struct server *server, struct MHD_Connection *connection)
 {
 	struct MHD_Response *response;
@@ -206,7 +262,7 @@ enum MHD_Result answer__data(struct server *server, struct MHD_Connection *conne
 	if (!choose(d, connection)) {
 		free_data(d);
 		return answer__error(connection, MHD_HTTP_BAD_REQUEST,
-				     "give before=SEQ or after=SEQ, a number");
+				     "give before=SEQ, after=SEQ or worst=SEQ, a number");
 	}
 	add_head(d);
 	response = mhd.create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, read_data, d,

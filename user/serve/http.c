@@ -66,6 +66,7 @@ static enum MHD_Result get(struct server *server, struct MHD_Connection *connect
 		enum MHD_Result (*answer)(struct server *server, struct MHD_Connection *connection);
 	} paths[] = {
 		{ "/data", answer__data },
+		{ "/faults", answer__faults },
 		{ "/share", answer__share },
 		{ "/events", answer__events },
 	};

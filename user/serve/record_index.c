@@ -40,7 +40,9 @@ const char *record_index__name(int file)
 
 void record_index__init(struct record_index *index, const char *path, int dirfd)
 {
-	*index = (struct record_index){ .path = path, .dirfd = dirfd, .next_seq = 1 };
+	*index = (struct record_index){
+		.path = path, .dirfd = dirfd, .next_seq = 1, .limit = INDEX_LIMIT
+	};
 	for (int i = 0; i < FILE_CNT; i++)
 		index->files[i].fd = -1;
 }
@@ -201,7 +203,8 @@ static int find_lines(struct record_index *index, struct indexed_file *file, cha
 
 		if (n <= 0)
 			return n < 0 ? -EIO : 1;
-		while (!res && (end = memchr(from, '\n', (size_t)(part + n - from)))) {
+		while (!res && !record_index__is_full(index) &&
+		       (end = memchr(from, '\n', (size_t)(part + n - from)))) {
 			from = end + 1;
 			res = add(index, file, at + (uint64_t)(from - part) - file->scanned);
 		}
@@ -218,7 +221,7 @@ static int find_messages(struct record_index *index, struct indexed_file *file, 
 	size_t at = 0;
 	int res = n < 0 ? -EIO : n ? 0 : 1;
 
-	while (!res && at < (size_t)n) {
+	while (!res && at < (size_t)n && !record_index__is_full(index)) {
 		uint64_t len;
 		int head = stream__length(part + at, (size_t)n - at, &len);
 
@@ -238,7 +241,8 @@ static bool find_records(struct record_index *index, int i, char *part)
 	struct indexed_file *file = &index->files[i];
 	int res;
 
-	if (file->fd < 0 || file->torn || file->scanned >= file->size)
+	if (file->fd < 0 || file->torn || file->scanned >= file->size ||
+	    record_index__is_full(index))
 		return false;
 	res = record_index__format(i) == RECORD_JSON ? find_lines(index, file, part)
 						     : find_messages(index, file, part);
@@ -301,6 +305,7 @@ static void identify(struct indexed_record *at, const Jankbpf__Record *record)
 	at->sig = record_index__hash(
 		block->cause && block->cause->signature ? block->cause->signature : "");
 	at->end_ns = value__real_ns(block, block->start_ns + block->duration_ns);
+	at->delay_ns = value__delay(block);
 }
 
 static void set_odd(struct record_index *index, int file, struct indexed_record *at)
@@ -372,6 +377,9 @@ bool record_index__work(struct record_index *index, uint64_t budget_ns)
 			break;
 		more = parse_newest(index, &raw);
 	}
+	/* Then there is room for more of the files. */
+	if (part && !more && !index->pinned && record_index__is_full(index))
+		more = !record_index__leave_out(index);
 out:
 	strbuf__free(&raw);
 	free(part);

@@ -2,8 +2,7 @@
 /* Records of an index by their numbers, which ascend in each file. */
 #include "serve/record_index.h"
 
-/* The position of the first record at or after seq. */
-static size_t position(const struct indexed_file *file, uint64_t seq)
+size_t indexed_file__position(const struct indexed_file *file, uint64_t seq)
 {
 	size_t low = 0, high = file->cnt;
 
@@ -24,7 +23,7 @@ struct indexed_record *record_index__before(struct record_index *index, uint64_t
 
 	for (int i = 0; i < FILE_CNT; i++) {
 		struct indexed_file *file = &index->files[i];
-		size_t at = position(file, seq);
+		size_t at = indexed_file__position(file, seq);
 
 		if (at && (!found || file->records[at - 1].seq > found->seq)) {
 			found = &file->records[at - 1];
@@ -40,7 +39,7 @@ struct indexed_record *record_index__from(struct record_index *index, uint64_t s
 
 	for (int i = 0; i < FILE_CNT; i++) {
 		struct indexed_file *file = &index->files[i];
-		size_t at = position(file, seq);
+		size_t at = indexed_file__position(file, seq);
 
 		if (at < file->cnt && (!found || file->records[at].seq < found->seq)) {
 			found = &file->records[at];

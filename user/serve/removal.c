@@ -21,6 +21,7 @@
 void removal__init(struct removal *removal, struct record_index *index, uint64_t seq, bool all)
 {
 	*removal = (struct removal){ .index = index, .seq = seq, .all = all, .tmp = -1 };
+	index->pinned = true;
 }
 
 static void tmp_name(char *name, size_t size)
@@ -43,6 +44,7 @@ static void drop_tmp(struct removal *r)
 void removal__free(struct removal *r)
 {
 	drop_tmp(r);
+	r->index->pinned = false;
 	for (int i = 0; i < FILE_CNT; i++)
 		for (size_t n = 0; n < r->index->files[i].cnt; n++)
 			r->index->files[i].records[n].doomed = false;
@@ -125,6 +127,9 @@ static int mark(struct removal *r)
 
 static struct indexed_file *next_file(struct removal *r)
 {
+	for (int i = 0; r->all && i < FILE_CNT; i++)
+		if (r->index->files[i].left_cnt)
+			return &r->index->files[i];
 	for (int i = 0; i < FILE_CNT; i++)
 		for (size_t n = 0; n < r->index->files[i].cnt; n++)
 			if (r->index->files[i].records[n].doomed)
@@ -146,6 +151,11 @@ static int begin_copy(struct removal *r, const struct indexed_file *file)
 	r->ino = file->ino;
 	r->upto = file->scanned;
 	r->from = r->next = 0;
+	if (r->all) {
+		r->next = indexed_file__position(file, r->seq + 1);
+		r->from = r->next < file->cnt ? file->records[r->next].offset : r->upto;
+	}
+	r->cut = r->from;
 	r->deadline_ns = 0;
 	return 0;
 }
@@ -187,16 +197,16 @@ static int copy_part(struct removal *r, const struct indexed_file *file)
 /* --- the exchange, under the lock of the records */
 
 /* Moves the kept records to their new places. Returns the number of the others. */
-static uint64_t compact(struct indexed_file *file)
+static uint64_t compact(struct indexed_file *file, uint64_t cut)
 {
-	uint64_t gone = 0;
+	uint64_t gone = cut, left = 0;
 	size_t kept = 0, unread = 0, cnt = file->cnt;
 
 	for (size_t i = 0; i < cnt; i++) {
 		struct indexed_record at = file->records[i];
 
 		if (at.doomed) {
-			gone += at.len;
+			gone += cut ? 0 : at.len;
 			continue;
 		}
 		at.offset -= gone;
@@ -207,7 +217,11 @@ static uint64_t compact(struct indexed_file *file)
 	file->cnt = kept;
 	file->unread_cnt = unread;
 	file->scanned -= gone;
-	return cnt - kept;
+	if (cut) {
+		left = file->left_cnt;
+		file->left_cnt = file->left_blocks = 0;
+	}
+	return cnt - kept + left;
 }
 
 /* Another process may have taken the name for its own file. */
@@ -247,7 +261,7 @@ static int exchange(struct removal *r, int i)
 		res = -errno;
 	if (res)
 		return res;
-	r->record_cnt += compact(file);
+	r->record_cnt += compact(file, r->cut);
 	close(file->fd);
 	file->fd = r->tmp;
 	r->tmp = -1;

@@ -29,8 +29,9 @@ struct removal {
 	int tmp;   /* the new file; -1: none */
 	dev_t dev; /* of the file that is copied */
 	ino_t ino;
-	uint64_t from, upto;  /* bytes of it that are copied or left out; that are to be copied */
-	size_t next;	      /* its next record to look at */
+	uint64_t cut;	     /* bytes at its begin of which nothing stays; 0: only records do not */
+	uint64_t from, upto; /* bytes of it that are copied or left out; that are to be copied */
+	size_t next;	     /* its next record to look at */
 	uint64_t deadline_ns; /* of the lock; 0: not asked for yet */
 	struct removed_log *logs;
 	size_t log_cnt, log_cap, log_next;

@@ -23,7 +23,8 @@ const char *serve__url(const struct server *server)
 	return "";
 }
 
-int serve__run(struct server *server, int signal_fd, struct err *err)
+int serve__run(struct server *server, int signal_fd, serve_left_out_fn *on_left_out,
+	       struct err *err)
 {
 	return -ENOSYS;
 }
@@ -306,11 +307,21 @@ static void work_removal(struct server *server)
 	server__removed(server, res < 0 ? res : 0);
 }
 
+static void say_left(struct server *server)
+{
+	for (int i = 0; !server->said_left && i < FILE_CNT; i++)
+		server->said_left = server->index.files[i].left_cnt;
+	if (server->said_left)
+		server->on_left_out(server->index.path, server->index.limit);
+}
+
 static void work(struct server *server)
 {
 	if (server->working) {
 		server->working = record_index__work(&server->index, WORK_NS);
 		server->stale = true;
+		if (!server->said_left)
+			say_left(server);
 	}
 	work_removal(server);
 	if (!server->working && !server->pruned) {
@@ -350,7 +361,8 @@ static int timeout_ms(const struct server *server)
 	return most;
 }
 
-int serve__run(struct server *server, int signal_fd, struct err *err)
+int serve__run(struct server *server, int signal_fd, serve_left_out_fn *on_left_out,
+	       struct err *err)
 {
 	const union MHD_DaemonInfo *info =
 		mhd.get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
@@ -359,6 +371,7 @@ int serve__run(struct server *server, int signal_fd, struct err *err)
 				{ info->listen_fd, POLLIN, 0 },
 				{ loop.watch_fd, POLLIN, 0 } };
 
+	server->on_left_out = on_left_out;
 	watch(&loop);
 	for (;;) {
 		if (poll(fds, 3, timeout_ms(server)) < 0 && errno != EINTR)

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/syscall_filter.h"
+#include <stddef.h>
 #include <sys/types.h>
 
 /* What a server may still do after serve__open. */
@@ -28,7 +29,11 @@ void serve__free(struct server *server);
 /* The address to open: "http://127.0.0.1:7390/#token=…". Static. */
 const char *serve__url(const struct server *server);
 
+/* The directory has more records than the limit: some are left out. Called once. */
+typedef void serve_left_out_fn(const char *dir, size_t limit);
+
 /* Serves until the signals' descriptor (signals__open) is readable. 0, or -errno with a message. */
-int serve__run(struct server *server, int signal_fd, struct err *err);
+int serve__run(struct server *server, int signal_fd, serve_left_out_fn *on_left_out,
+	       struct err *err);
 
 #endif

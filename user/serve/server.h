@@ -4,7 +4,8 @@
  * page asks for:
  *   GET /              the page, which everybody may have; all else needs TOKEN_HEADER
  *   GET /data          lines of data (export/report/html.h) of the newest records; ?before=SEQ
- *                      older ones, ?after=SEQ newer ones
+ *                      older ones, ?after=SEQ newer ones, ?worst=SEQ the worst older ones
+ *   GET /faults        the figures of each fault (serve/fault_list.h)
  *   GET /events        the state as a line of JSON, whenever it changes
  *   GET /share         ?seq=SEQ&as=json|log|zip: a block as a file
  *   POST /read         ?seq=SEQ, or ?upto=SEQ: marks as read
@@ -20,6 +21,7 @@
 #include "serve/record_index.h"
 #include "serve/removal.h"
 #include "serve/request.h"
+#include "serve/serve.h"
 
 struct event_stream;
 struct request;
@@ -34,11 +36,13 @@ struct server {
 	int removal_result;
 	struct strbuf state; /* JSON, as the page knows it */
 	uint64_t state_nr;   /* grows when state changes */
-	uint64_t state_ns;   /* CLOCK_MONOTONIC of the last look */
+	uint64_t state_ns;   /* CLOCK_MONOTONIC of the next look */
 	bool stale;	     /* state may have changed */
 	bool working;	     /* the index has more to do */
-	bool pruned;	     /* marks of blocks that are gone were removed */
-	int watch_fd; /* inotify; -1: not available, then the files are looked at each second */
+	serve_left_out_fn *on_left_out;
+	bool said_left; /* it was called */
+	bool pruned;	/* marks of blocks that are gone were removed */
+	int watch_fd;	/* inotify; -1: not available, then the files are looked at each second */
 	struct event_stream *streams;
 	unsigned stream_cnt, data_cnt; /* answers under way */
 #ifdef HAVE_MICROHTTPD
@@ -105,6 +109,7 @@ void server__removed(struct server *server, int result);
 /* --- data.c, share.c, events.c: the answers to one path */
 
 enum MHD_Result answer__data(struct server *server, struct MHD_Connection *connection);
+enum MHD_Result answer__faults(struct server *server, struct MHD_Connection *connection);
 enum MHD_Result answer__share(struct server *server, struct MHD_Connection *connection);
 enum MHD_Result answer__events(struct server *server, struct MHD_Connection *connection);
 /* Sends what is new, and after a while an empty line, which finds closed connections. */

@@ -13,14 +13,8 @@
 #include "serve/archive.h"
 #include "serve/server.h"
 
-#define LOOK_NS (NS_PER_SEC / 10)
-
-/* Ids of hangs: one whose block has come is the same dispatch. */
-struct hang_id {
-	uint64_t id;
-	bool ended;
-	UT_hash_handle hh;
-};
+#define LOOK_NS	  (NS_PER_SEC / 10)
+#define LOOK_PART 9 /* times as long for other work as for a look */
 
 /* Blocks of a muted signature. */
 struct muted_count {
@@ -30,29 +24,10 @@ struct muted_count {
 
 struct counts {
 	const struct server *server;
-	struct hang_id *hangs;
 	struct muted_count *muted;
-	uint64_t blocks, unread, muted_cnt, unparsed;
+	uint64_t blocks, unread, muted_cnt, unparsed, left;
 	struct jsonw *w;
 };
-
-static struct hang_id *find_hang(struct counts *c, uint64_t id)
-{
-	struct hang_id *hang;
-
-	HASH_FIND(hh, c->hangs, &id, sizeof(id), hang);
-	return hang;
-}
-
-static void add_hang(struct counts *c, const struct indexed_record *at)
-{
-	struct hang_id *hang = find_hang(c, at->id) ? NULL : calloc(1, sizeof(*hang));
-
-	if (!hang)
-		return;
-	hang->id = at->id;
-	HASH_ADD(hh, c->hangs, id, sizeof(hang->id), hang);
-}
 
 static void count_muted(struct counts *c, uint64_t sig)
 {
@@ -80,61 +55,29 @@ static void count_one(struct counts *c, const struct indexed_record *at)
 		c->unread += !marks__is_read(&c->server->marks, at->id);
 }
 
-typedef void count_fn(struct counts *c, const struct indexed_record *at);
-
-static void each(struct counts *c, enum record_kind kind, count_fn *fn)
+static void count_all(struct counts *c, struct record_index *index)
 {
-	for (int i = 0; i < FILE_CNT; i++) {
-		const struct indexed_file *file = &c->server->index.files[i];
-
-		for (size_t n = 0; n < file->cnt; n++)
-			if (file->records[n].kind == kind && !file->records[n].doomed)
-				fn(c, &file->records[n]);
-	}
-}
-
-static void count_block(struct counts *c, const struct indexed_record *at)
-{
-	struct hang_id *hang = c->hangs ? find_hang(c, at->id) : NULL;
-
-	if (hang)
-		hang->ended = true;
-	count_one(c, at);
-}
-
-/* A dispatch has several hangs: it counts once. */
-static void count_hang(struct counts *c, const struct indexed_record *at)
-{
-	struct hang_id *hang = find_hang(c, at->id);
-
-	if (!hang || hang->ended)
+	if (record_index__mark_replaced(index))
 		return;
-	hang->ended = true;
-	count_one(c, at);
-}
+	for (int i = 0; i < FILE_CNT; i++) {
+		const struct indexed_file *file = &index->files[i];
 
-static void count_unparsed(struct counts *c, const struct indexed_record *at)
-{
-	c->unparsed++;
-}
+		c->left += file->left_blocks;
+		for (size_t n = 0; n < file->cnt; n++) {
+			const struct indexed_record *at = &file->records[n];
 
-static void count_all(struct counts *c)
-{
-	each(c, KIND_HANG, add_hang);
-	each(c, KIND_BLOCK, count_block);
-	each(c, KIND_HANG, count_hang);
-	each(c, KIND_UNREAD, count_unparsed);
+			c->unparsed += at->kind == KIND_UNREAD && !at->doomed;
+			if (indexed_record__is_shown(at))
+				count_one(c, at);
+		}
+	}
+	c->blocks += c->left;
 }
 
 static void free_counts(struct counts *c)
 {
-	struct hang_id *hang, *next_hang;
 	struct muted_count *count, *next;
 
-	HASH_ITER (hh, c->hangs, hang, next_hang) {
-		HASH_DEL(c->hangs, hang);
-		free(hang);
-	}
 	HASH_ITER (hh, c->muted, count, next) {
 		HASH_DEL(c->muted, count);
 		free(count);
@@ -182,12 +125,12 @@ static void add_trouble(struct jsonw *w, const struct server *server)
 		jsonw__kstr(w, "readonly", strerror(errno));
 }
 
-static void add_state(struct strbuf *sb, const struct server *server)
+static void add_state(struct strbuf *sb, struct server *server)
 {
 	struct counts c = { .server = server };
 	struct jsonw w;
 
-	count_all(&c);
+	count_all(&c, &server->index);
 	c.w = &w;
 	jsonw__init(&w, sb);
 	jsonw__object(&w);
@@ -198,6 +141,7 @@ static void add_state(struct strbuf *sb, const struct server *server)
 	number(&w, "unread", c.unread);
 	number(&w, "hidden", c.muted_cnt);
 	number(&w, "unparsed", c.unparsed);
+	number(&w, "left", c.left);
 	flag(&w, "gone", server->index.dirfd < 0);
 	flag(&w, "deleting", server->removal);
 	flag(&w, "zip", archive__is_available());
@@ -213,13 +157,16 @@ bool server__look_at_state(struct server *server)
 {
 	uint64_t now = clock__mono_ns();
 	struct strbuf state = STRBUF_INIT;
+	uint64_t took;
 	bool changed;
 
-	if (!server->stale || now - server->state_ns < LOOK_NS)
+	if (!server->stale || now < server->state_ns)
 		return false;
 	server->stale = false;
-	server->state_ns = now;
 	add_state(&state, server);
+	/* Of a large index this takes a while: other work has most of the time. */
+	took = clock__mono_ns() - now;
+	server->state_ns = now + LOOK_NS + LOOK_PART * took;
 	changed = !state.failed && strcmp(strbuf__str(&state), strbuf__str(&server->state));
 	if (changed) {
 		strbuf__free(&server->state);
