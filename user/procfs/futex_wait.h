@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The lock that a sleeping thread waits for, and the number of its owner, read from outside. It is
- * for a wait that may never end, so one look costs some files of /proc and a read of 32 bytes of the
- * process's memory. Sink thread.
+ * for a wait that may never end, so one look costs some files of /proc and a read of 32 bytes of
+ * the process's memory. Sink thread.
  */
 #ifndef JANK_PROCFS_FUTEX_WAIT_H
 #define JANK_PROCFS_FUTEX_WAIT_H
@@ -26,9 +26,9 @@ struct futex_wait {
 };
 
 /*
- * Looks at a thread that sleeps for a lock without a timeout. Two equal results, one after the other,
- * mean that it slept all the time between. 0; -ENODATA: it does not, or the lock does not say who
- * owns it; or -errno. proc: "/proc". 64-bit programs only.
+ * Looks at a thread that sleeps for a lock without a timeout. Two equal results, one after the
+ * other, mean that it slept all the time between. 0; -ENODATA: it does not, or the lock does not
+ * say who owns it; or -errno. proc: "/proc". 64-bit programs only.
  */
 int futex_wait__read(const char *proc, uint32_t pid, uint32_t tid, struct futex_wait *ret);
 
@@ -39,8 +39,8 @@ struct blocked_call {
 bool blocked_call__parse(const char *text, struct blocked_call *ret);
 
 /*
- * What the words of a lock say to a waiter; the memory is as the caller of futex_wait__read found it.
- * words: 32 bytes from `from` on. For tests.
+ * What the words of a lock say to a waiter; the memory is as the caller of futex_wait__read found
+ * it. words: 32 bytes from `from` on. For tests.
  */
 struct lock_words {
 	uint32_t before;  /* the word in front of the futex */
