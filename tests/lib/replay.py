@@ -16,7 +16,7 @@ HEADER_SZ = 16
 NOBODY = 65534
 KINDS = {"loop": 1, "block": 2, "hang": 3, "stack": 4, "thread": 14, "exec": 6}
 # fields that a replay cannot know
-COST = ("start_cpu_ns", "bpf_ns", "bpf_runs", "ns_per_dispatch", "user_cpu_ns", "rss_kb")
+COST = ("start_cpu_ns", "bpf_ns", "bpf_runs", "ns_per_dispatch", "user_cpu_ns", "rss_kb", "pss_kb")
 
 
 class Scratch:

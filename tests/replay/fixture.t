@@ -52,9 +52,10 @@ def counted(blocks):
     """The summary of these blocks of one loop, each of another fault; the stopped one is shorter than
     100 ms."""
     signatures = {block["cause"]["signature"] for block in blocks}
-    rest = {key: value for key, value in SUMMARY.items() if key not in ("stopped_blocks", "faults", "grouped_by")}
+    rest = {key: value for key, value in SUMMARY.items() if key not in ("stopped_blocks", "faults", "grouped_by", "stalled")}
     if blocks:
-        rest.update(grouped_by="signature", faults=[fault for fault in SUMMARY["faults"] if fault["key"] in signatures])
+        rest.update(stalled={"ns": sum(block["delay_ns"] for block in blocks)}, grouped_by="signature",
+                    faults=[fault for fault in SUMMARY["faults"] if fault["key"] in signatures])
     return dict(rest, blocks=len(blocks), loops=[dict(loop, blocks=len(blocks)) for loop in SUMMARY["loops"]])
 
 
