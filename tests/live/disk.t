@@ -66,7 +66,7 @@ def test_full(process):
     time.sleep(1)
     result = tracer.stop()
     kept = lines_of(f"{path}/blocks.jsonl")
-    ok(result.status == 0 and len(kept) > len(few), "records are kept again when there is room", result)
+    ok(result.status == 1 and len(kept) > len(few), "records are kept again when there is room", result)
     missing = result.raw.count(b"\n") - len(kept)
     ok(0 < missing <= lost(result) and result.err.count("No space left") == 1,
        f"the {missing} missing records are counted ({lost(result)} writes)", result.err)
@@ -86,7 +86,7 @@ def test_full_from_the_start(process):
     with open(f"{path}/fill", "wb") as file:
         file.write(bytes(4096))
     result = trace_into(process, path, count=5)
-    ok(result.status == 0 and len(result.blocks()) == 5 and lost(result) == 6, "a disk that is full from the start",
+    ok(result.status == 1 and len(result.blocks()) == 5 and lost(result) == 6, "a disk that is full from the start",
        result)
     return None
 
@@ -97,10 +97,10 @@ def test_read_only(process):
         return bad.skip("a read-only disk", "tmpfs cannot be mounted")
     subprocess.run(["mount", "-o", "remount,ro", path], check=True)
     result = trace_into(process, path, count=5)
-    ok(result.status == 0 and len(result.blocks()) == 5 and lost(result) == 6 and "Read-only" in result.err,
+    ok(result.status == 1 and len(result.blocks()) == 5 and lost(result) == 6 and "Read-only" in result.err,
        "a read-only disk", result)
     result = trace_into(process, f"{path}/below", count=2)
-    ok(result.status == 0 and lost(result) == 3, "a directory that cannot be created there", result)
+    ok(result.status == 1 and lost(result) == 3, "a directory that cannot be created there", result)
     subprocess.run(["mount", "-o", "remount,rw", path], check=True)
     tracer = bad.Tracer("-t", "25ms", "--json", "-o", path, "-p", process.pid)
     time.sleep(0.5)
@@ -205,7 +205,7 @@ def test_journal_full(process):
     if not path:
         return bad.skip("a journal on a full disk", "tmpfs cannot be mounted")
     result = bad.trace("-t", "25ms", "--json", "-n", "20", "--journal", f"{path}/j", "-p", process.pid)
-    ok(result.status == 0 and len(result.blocks()) == 20 and lost(result, "unwritten_journal"),
+    ok(result.status == 1 and len(result.blocks()) == 20 and lost(result, "unwritten_journal"),
        "a journal on a full disk", result)
     replayed = bad.trace("replay", "--json", f"{path}/j")
     ok(replayed.status in (0, 1) and replayed.seconds < 5, "its content is replayed or refused", replayed)
