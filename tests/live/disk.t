@@ -196,7 +196,7 @@ def test_size_limit(process):
     run = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=30,
                          check=False)
     kept = lines_of(f"{directory}/blocks.jsonl")
-    ok(run.returncode == 0 and 0 < len(kept) < 20 and all(line.endswith(b"\n") for line in kept)
+    ok(run.returncode == 1 and 0 < len(kept) < 20 and all(line.endswith(b"\n") for line in kept)
        and "unwritten_records" in run.stderr, "a limit on the size of files", f"{len(kept)} {run}")
 
 
