@@ -106,14 +106,13 @@ def paths(obj):
 
 def unanswered(obj, kernel):
     """The sorted names that the object reads and the kernel's types lack. A type with a suffix
-    (task_struct___old) is the layout of other kernels: its names must exist only if the names that
-    the object tests for do not."""
+    (task_struct___old_state) is the layout of other kernels: its field (state) must exist only if
+    the one that took its place (__state), for which the object tests, does not."""
     read, asked = paths(obj)
     missing = {path for path in read if not kernel.answers(path[0].split("___")[0], path[1:])}
-    others = {path for path in read if "___" in path[0]}
-    for record in {path[0].split("___")[0] for path in others}:
-        mine = {path for path in others if path[0].split("___")[0] == record}
-        lacks = [path for path in asked if path[0] == record and not kernel.answers(record, path[1:])]
-        if not lacks or mine - missing:
-            missing -= mine
-    return sorted(".".join(path) for path in missing)
+    answered = {replaced(path) for path in asked if kernel.answers(path[0], path[1:])}
+    return sorted(".".join(path) for path in missing if "___" not in path[0] or replaced(path) not in answered)
+
+
+def replaced(path):
+    return path[0].split("___")[0], path[-1].strip("_")
