@@ -108,7 +108,7 @@ static __always_inline void chain__ask(struct jank_thread *t, struct task_struct
 
 	if (!chain__may_ask(t, now))
 		return;
-	copy_user_stack__send_wait(task, now);
+	copy_user_stack__send_wait(now);
 	if (t->park.script)
 		script_place__send(task, now);
 	record__head(&rec.hdr, JANK_REC_WAIT, sizeof(rec), now, task);

@@ -206,10 +206,14 @@ static __always_inline __u64 *copy_user_stack__choose(__u64 *first, __u64 *secon
 #define COPY_SLOT(map, cnt, tid)                                                                   \
 	copy_user_stack__choose(COPY_FIRST(map, cnt, tid), COPY_SECOND(map, cnt, tid), tid)
 
-/* Copies the current task's stack into its slot. Returns 0 on success. */
-static __noinline __attribute__((unused)) int copy_user_stack__take(struct task_struct *task,
-								    u64 dispatch_ns, u64 t_ns)
+/*
+ * Copies the current task's stack into its slot. Returns 0 on success. From here on all functions
+ * that are called are global ones, which the verifier walks once for all callers; hence no pointer
+ * arguments.
+ */
+__weak __noinline int copy_user_stack__take(u64 dispatch_ns, u64 t_ns)
 {
+	struct task_struct *task = KERNEL_CURRENT();
 	__u32 tid = pids__tid(task), asked_sz = copy_user_stack__asked(pids__tgid(task));
 	__u64 *slot;
 
@@ -228,7 +232,7 @@ static __noinline __attribute__((unused)) int copy_user_stack__take(struct task_
 }
 
 /* Sends the copy of the thread taken at t_ns; its STACK must follow. */
-static __noinline __attribute__((unused)) int copy_user_stack__send(__u32 tid, u64 t_ns)
+__weak __noinline int copy_user_stack__send(__u32 tid, u64 t_ns)
 {
 	int err = COPY_SEND(jank_copies, JANK_COPY_CNT, tid, t_ns, JANK_COPY_SZ);
 
@@ -248,7 +252,7 @@ static __always_inline void copy_user_stack__empty(__u64 *slot, __u32 tid)
 }
 
 /* The thread runs again: its copy is sent or not needed, so another thread may have the slot. */
-static __noinline __attribute__((unused)) int copy_user_stack__release(__u32 tid)
+__weak __noinline int copy_user_stack__release(__u32 tid)
 {
 	__u32 zero = 0, *deep_cnt = bpf_map_lookup_elem(&jank_copy_deep, &zero);
 
@@ -265,9 +269,9 @@ static __noinline __attribute__((unused)) int copy_user_stack__release(__u32 tid
  * Sends the current task's stack in a wait, before its WAIT record. If user space read it from
  * outside, a page of a file system that never answers would block the reader forever.
  */
-static __noinline __attribute__((unused)) int copy_user_stack__send_wait(struct task_struct *task,
-									 u64 now)
+__weak __noinline int copy_user_stack__send_wait(u64 now)
 {
+	struct task_struct *task = KERNEL_CURRENT();
 	__u32 tid = pids__tid(task);
 	__u64 *slot = COPY_SLOT(jank_copies, JANK_COPY_CNT, tid);
 	struct jank_rec_copy *rec = copy_user_stack__in(slot);
@@ -292,9 +296,9 @@ static __noinline __attribute__((unused)) int copy_user_stack__send_wait(struct 
  * The same for a thread without a dispatch. A missing copy is not counted as a loss: its frame
  * pointers were followed, too.
  */
-static __noinline __attribute__((unused)) int copy_user_stack__take_other(struct task_struct *task,
-									  u64 t_ns)
+__weak __noinline int copy_user_stack__take_other(u64 t_ns)
 {
+	struct task_struct *task = KERNEL_CURRENT();
 	__u64 *slot = COPY_FIRST(jank_other_copies, JANK_COPY_OTHER_CNT, pids__tid(task));
 
 	return slot ? copy_user_stack__take_into(slot, task, 0, t_ns, JANK_COPY_SZ,
@@ -302,7 +306,7 @@ static __noinline __attribute__((unused)) int copy_user_stack__take_other(struct
 		    : -1;
 }
 
-static __noinline __attribute__((unused)) int copy_user_stack__send_other(__u32 tid, u64 t_ns)
+__weak __noinline int copy_user_stack__send_other(__u32 tid, u64 t_ns)
 {
 	__u64 *slot = COPY_FIRST(jank_other_copies, JANK_COPY_OTHER_CNT, tid);
 

@@ -51,16 +51,24 @@ static __noinline int loop_wait__send(struct jank_thread *t, struct task_struct 
 	return record__send(&rec, sizeof(rec));
 }
 
-/* Sends the copy of the stack in a loop's wait, and the records of the loop and of that place. */
-static __noinline int loop_wait__announce(struct jank_thread *t, struct task_struct *task, u64 now)
+/*
+ * Sends the copy of the current task's stack in its loop's wait, and the records of the loop and of
+ * that place. A global function: see thread__block.
+ */
+__weak __noinline int loop_wait__announce(u64 now)
 {
+	struct task_struct *task = KERNEL_CURRENT();
+	struct jank_thread *t = thread__get(task);
+
+	if (!t)
+		return -1;
 	if (share__is_over(t->user, SHARE_BLOCK_SZ + JANK_COPY_SZ, JANK_SHARE_RECORD))
 		return -1;
-	if (t->needs_copy && copy_user_stack__send_wait(task, now))
+	if (t->needs_copy && copy_user_stack__send_wait(now))
 		return -1;
 	loop_wait__send_loop(t, task, now);
 	if (!t->needs_copy)
-		copy_user_stack__send_wait(task, now);
+		copy_user_stack__send_wait(now);
 	return loop_wait__send(t, task, now);
 }
 
@@ -81,7 +89,7 @@ static __noinline int loop_wait__adopt(struct jank_thread *t, struct task_struct
 	t->code = compat__user_ip(compat__user_regs(task));
 	t->sp = sp;
 	t->nested_cnt = 0;
-	return first ? loop_wait__announce(t, task, now) : 0;
+	return first ? loop_wait__announce(now) : 0;
 }
 
 /* Is a wait no deeper in the stack than the loop's? */

@@ -94,7 +94,7 @@ static __always_inline void mark__end(struct task_struct *task)
 		thread__end_trial(t);
 		thread__forget_dispatch(t);
 		t->loop = JANK_LOOP_CUSTOM;
-		loop_wait__announce(t, task, now);
+		loop_wait__announce(now);
 	} else if (t->start_ns) {
 		thread__close(t, task, now, JANK_END_WAIT);
 	}

@@ -232,7 +232,7 @@ static __noinline int park__adopt(struct jank_thread *t, struct task_struct *tas
 	t->phase = JANK_PHASE_PARKED;
 	t->sp = t->park.sp;
 	t->place.turn_cnt = t->park_cnt;
-	loop_wait__announce(t, task, now);
+	loop_wait__announce(now);
 	t->trial = 0;
 	return 0;
 }
@@ -351,7 +351,10 @@ static __noinline int park__was_one(struct jank_thread *t, struct task_struct *t
 	t->state = JANK_STATE_RUNNING;
 	t->mark_ns = left;
 	t->clock_off_ns -= now - left; /* its CPU clock stood still during the sleep */
-	loop_wait__close(t, task, left);
+	if (t->looper_entry)
+		thread__forget_dispatch(t);
+	else if (t->start_ns)
+		thread__close_any(t, task, left, JANK_END_WAIT, pids__tid(task), false);
 	t->clock_off_ns += now - left;
 	park__arrives(t, task, now);
 	return true;

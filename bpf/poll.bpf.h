@@ -135,7 +135,7 @@ static __noinline int poll__confirm(struct jank_thread *t, struct task_struct *t
 {
 	t->needs_copy =
 		pids__tid(task) != pids__tgid(task) && t->place.turn_cnt < turns + POLL_TURNS_MORE;
-	if (!loop_wait__announce(t, task, now) || !t->needs_copy)
+	if (!loop_wait__announce(now) || !t->needs_copy)
 		t->trial = 0;
 	t->needs_copy = 0;
 	return 0;

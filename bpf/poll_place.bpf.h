@@ -58,10 +58,25 @@ static __always_inline struct jank_place poll__place(struct pt_regs *regs, s32 n
  */
 #define POLL_SP_SLOP 256
 
-static __always_inline bool poll__near(const struct jank_place *place, const struct jank_place *at)
+/*
+ * Comparisons of a place without branches: the verifier would walk what follows once for each
+ * outcome. Each returns 0 or 1.
+ */
+static __always_inline u64 poll__is_any(u64 bits)
 {
-	return at->fds == place->fds && at->sp + POLL_SP_SLOP >= place->sp &&
-	       at->sp <= place->sp + POLL_SP_SLOP;
+	return (bits | -bits) >> 63;
+}
+
+static __always_inline u64 poll__differ(u64 a, u64 b)
+{
+	return poll__is_any(a ^ b);
+}
+
+static __always_inline u64 poll__is_far(u64 sp, u64 other)
+{
+	u64 above = sp + POLL_SP_SLOP - other;
+
+	return (above | (2 * POLL_SP_SLOP - above)) >> 63;
 }
 
 /*
@@ -158,10 +173,13 @@ static __always_inline void poll__read_set(struct jank_place *at)
 	at->set = poll__forget(set);
 }
 
-/* Does the set have more than one descriptor, the first of which is the other one's first, too? */
-static __always_inline bool poll__begins_alike(u64 set, u64 other)
+/* Has each set more than one descriptor, and have both the same first one? Returns 0 or 1. */
+static __always_inline u64 poll__begins_alike(u64 set, u64 other)
 {
-	return set & (set - 1) && other & (other - 1) && (set & -set) == (other & -other);
+	u64 all = set | other;
+
+	return poll__is_any(set & (set - 1)) & poll__is_any(other & (other - 1)) &
+	       poll__is_any(set & other & (all & -all));
 }
 
 /*
@@ -169,20 +187,23 @@ static __always_inline bool poll__begins_alike(u64 set, u64 other)
  * depth? A loop may reach it in several ways: Emacs' read_char waits directly and in sit_for. A
  * single descriptor does not decide: it may be a client's.
  */
-static __always_inline bool poll__has_its_set(const struct jank_place *place,
-					      const struct jank_place *at)
+static __always_inline u64 poll__has_its_set(const struct jank_place *place,
+					     const struct jank_place *at)
 {
-	return poll__begins_alike(at->set, place->set) &&
-	       at->fds - at->sp == place->fds - place->sp && at->sp + POLL_SP_SLOP >= place->sp &&
-	       at->sp <= place->sp + POLL_SP_SLOP;
+	return poll__begins_alike(at->set, place->set) &
+	       ~poll__differ(at->fds - at->sp, place->fds - place->sp);
 }
 
 static __noinline bool poll__here(const struct jank_place *place, const struct jank_place *at)
 {
+	u64 near = ~poll__is_far(at->sp, place->sp), same;
+
 	if (place->nr != at->nr)
 		return false;
-	return place->sp == at->sp || poll__near(place, at) || poll__has_its_array(place, at) ||
-	       poll__has_its_set(place, at);
+	same = (~poll__differ(at->sp, place->sp) & 1) |
+	       (near & ~poll__differ(at->fds, place->fds) & 1) |
+	       (near & poll__has_its_set(place, at));
+	return poll__forget(same) || poll__has_its_array(place, at);
 }
 
 #endif

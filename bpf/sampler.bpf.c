@@ -81,7 +81,7 @@ static __always_inline bool sampler__copy(struct task_struct *task, u64 dispatch
 {
 	int err;
 
-	if (!dispatch_ns || !jank_conf.copy_sz || copy_user_stack__take(task, dispatch_ns, now))
+	if (!dispatch_ns || !jank_conf.copy_sz || copy_user_stack__take(dispatch_ns, now))
 		return false;
 	err = copy_user_stack__send(pids__tid(task), now);
 	copy_user_stack__release(pids__tid(task));

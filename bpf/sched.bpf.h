@@ -33,7 +33,7 @@ static __always_inline void sched__take_stack(void *ctx, struct jank_thread *t,
 	if (jank_conf.copy_sz) {
 		span->tail[JANK_KSTACK_MAX] = compat__user_ip(compat__user_regs(task));
 		span->rec.user_cnt = 1;
-		copy_user_stack__take(task, t->start_ns, span->rec.t_ns);
+		copy_user_stack__take(t->start_ns, span->rec.t_ns);
 	} else {
 		span->rec.user_cnt =
 			stack__walk_user(ctx, task, &span->tail[JANK_KSTACK_MAX], JANK_USTACK_MAX);
@@ -259,7 +259,7 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 	rec->prio = facts__prio(task);
 	quota__mark(&t->quota, task);
 	sched__take_stack(ctx, t, task);
-	script__take(task, t->start_ns, now);
+	script__take(t->start_ns, now);
 	state = *(volatile __u32 *)&rec->state;
 	if (state == JANK_STATE_RUNNABLE)
 		thread__set_counted(t, 1);

@@ -29,9 +29,9 @@ static __always_inline struct jank_script *script__find(__u32 tgid, __u32 tid)
 }
 
 /* Returns the entry of a thread with frames that belong in its stacks. */
-static __always_inline struct jank_script *script__of(struct task_struct *task)
+static __always_inline struct jank_script *script__of(__u32 tgid, __u32 tid)
 {
-	struct jank_script *s = script__find(pids__tgid(task), pids__tid(task));
+	struct jank_script *s = script__find(tgid, tid);
 
 	return s && !s->where.frame_sz ? s : NULL;
 }
@@ -107,11 +107,19 @@ static __always_inline void script__check_all(struct jank_script *s)
 	}
 }
 
-static __noinline int script__walk(struct jank_script *s)
+/*
+ * Reads the frames of a thread with an entry. A global function, which the verifier walks once for
+ * all callers; hence no pointer arguments. So are all that are called from here on.
+ */
+__weak __noinline int script__walk(__u32 tid)
 {
-	const struct jank_script_where *where = &s->where;
+	struct jank_script *s = bpf_map_lookup_elem(&jank_scripts, &tid);
+	const struct jank_script_where *where;
 	__u64 at;
 
+	if (!s)
+		return 0;
+	where = &s->where;
 	s->rec.frame_cnt = 0;
 	if (bpf_probe_read_user(&at, sizeof(at), (void *)(where->tstate + where->native_at)) ||
 	    at != where->native_id ||
@@ -143,38 +151,53 @@ static __always_inline void script__output(struct jank_script *s, __u64 now)
 	bpf_ringbuf_output(&jank_ring, &s->rec, s->rec.hdr.size, BPF_RB_NO_WAKEUP);
 }
 
-/*
- * Reads the frames of the current task, to be sent later or never. A tick that interrupts a switch
- * in this function (by a non-maskable interrupt) skips them.
- */
-static __always_inline void script__take(struct task_struct *task, __u64 dispatch_ns, __u64 t_ns)
+__weak __noinline int script__take_own(__u64 dispatch_ns, __u64 t_ns)
 {
-	struct jank_script *s = script__of(task);
+	struct task_struct *task = KERNEL_CURRENT();
+	struct jank_script *s = script__of(pids__tgid(task), pids__tid(task));
 
 	if (!s || *(volatile __u64 *)&s->busy)
-		return;
+		return 0;
 	*(volatile __u64 *)&s->busy = 1;
 	record__head(&s->rec.hdr, JANK_REC_SCRIPT, 0, t_ns, task);
 	s->rec.dispatch_ns = dispatch_ns;
 	s->rec.t_ns = t_ns;
 	s->rec.identity = 0;
-	script__walk(s);
+	script__walk(pids__tid(task));
 	*(volatile __u64 *)&s->busy = 0;
+	return 0;
+}
+
+/*
+ * Reads the frames of the current task, to be sent later or never. A tick that interrupts a switch
+ * in this function (by a non-maskable interrupt) skips them.
+ */
+static __always_inline void script__take(__u64 dispatch_ns, __u64 t_ns)
+{
+	if (script__any())
+		script__take_own(dispatch_ns, t_ns);
+}
+
+__weak __noinline int script__send_of(__u32 tgid, __u32 tid, __u64 t_ns, __u64 now)
+{
+	struct jank_script *s = script__of(tgid, tid);
+
+	if (s && s->rec.t_ns == t_ns)
+		script__output(s, now);
+	return 0;
 }
 
 /* Sends the frames taken at t_ns, of any task. They are dropped together with their stack. */
 static __always_inline void script__send_taken(struct task_struct *task, __u64 t_ns, __u64 now)
 {
-	struct jank_script *s = script__of(task);
-
-	if (s && s->rec.t_ns == t_ns)
-		script__output(s, now);
+	if (script__any())
+		script__send_of(pids__tgid(task), pids__tid(task), t_ns, now);
 }
 
 /* Takes and sends the current task's frames, with its stack. */
 static __always_inline void script__send(struct task_struct *task, __u64 dispatch_ns, __u64 t_ns)
 {
-	script__take(task, dispatch_ns, t_ns);
+	script__take(dispatch_ns, t_ns);
 	script__send_taken(task, t_ns, t_ns);
 }
 

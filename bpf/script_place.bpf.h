@@ -87,7 +87,7 @@ __weak __noinline int script_place__identity(__u32 tgid, __u32 tid)
 	if (s->where.frame_sz)
 		script_place__walk(s);
 	else
-		script__walk(s);
+		script__walk(tid);
 	s->rec.identity = s->rec.frame_cnt ? script_place__hash(s) : 0;
 	*(volatile __u64 *)&s->busy = 0;
 	return s->rec.identity;

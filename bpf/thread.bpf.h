@@ -122,7 +122,7 @@ static __noinline int thread__start_late(struct jank_thread *t, struct task_stru
 	t->start_delay_ns = ns;
 	if (ns > jank_conf.threshold_ns)
 		t->starts.over_cnt++;
-	if (thread__count(t, &t->starts, ns))
+	if (thread__count(&t->starts, ns))
 		thread__flush(t, task, now);
 	if (rec->hdr.flags & JANK_STACK_START && rec->t_ns == from_ns) {
 		rec->dispatch_ns = now;
@@ -257,8 +257,8 @@ static __noinline int thread__is_tolerated(struct jank_thread *t, struct task_st
  * running. The record is built in the ring's memory: on the stack, it and its callers' frames would
  * reach the limit of a call chain in kernels before 6.13.
  */
-static __noinline int thread__block(struct jank_thread *t, struct task_struct *task, u64 now,
-				    __u32 end, __u32 tid)
+static __always_inline int thread__send_block(struct jank_thread *t, struct task_struct *task,
+					      u64 now, __u32 end, __u32 tid)
 {
 	struct jank_rec_block *rec;
 	u64 cpu_ns, stolen_ns;
@@ -289,6 +289,18 @@ static __noinline int thread__block(struct jank_thread *t, struct task_struct *t
 	rec->cpu_ns = cpu_ns;
 	bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);
 	return 0;
+}
+
+/*
+ * The same for the current task. A global function, which the verifier walks once for all callers;
+ * hence no pointer arguments.
+ */
+__weak __noinline int thread__block(u64 now, __u32 end, __u32 tid)
+{
+	struct task_struct *task = KERNEL_CURRENT();
+	struct jank_thread *t = thread__get_as(task, tid);
+
+	return t ? thread__send_block(t, task, now, end, tid) : -1;
 }
 
 static __always_inline void thread__forget_dispatch(struct jank_thread *t)
@@ -343,13 +355,13 @@ static __always_inline u64 thread__threshold_ns(void)
 
 /*
  * Ends the open dispatch of the thread that had number tid at its begin: counts it, and sends a
- * block when it took too long.
+ * block when it took too long. own: the thread is the current task.
  */
-static __always_inline void thread__close_as(struct jank_thread *t, struct task_struct *task,
-					     u64 now, __u32 end, __u32 tid)
+static __always_inline void thread__close_any(struct jank_thread *t, struct task_struct *task,
+					      u64 now, __u32 end, __u32 tid, bool own)
 {
 	u64 ns = now - t->start_ns;
-	bool full = thread__count(t, &t->dispatches, ns);
+	bool full = thread__count(&t->dispatches, ns);
 
 	t->dispatch_cnt++;
 	if (t->state != JANK_STATE_RUNNING)
@@ -357,10 +369,16 @@ static __always_inline void thread__close_as(struct jank_thread *t, struct task_
 	if (ns > jank_conf.threshold_ns)
 		t->dispatches.over_cnt++;
 	if (ns + t->start_delay_ns > thread__threshold_ns())
-		thread__block(t, task, now, end, tid);
+		own ? thread__block(now, end, tid) : thread__send_block(t, task, now, end, tid);
 	if (full)
 		thread__flush(t, task, now);
 	thread__forget_dispatch(t);
+}
+
+static __always_inline void thread__close_as(struct jank_thread *t, struct task_struct *task,
+					     u64 now, __u32 end, __u32 tid)
+{
+	thread__close_any(t, task, now, end, tid, true);
 }
 
 /* end: JANK_END_*, with jank_rec_block.behind above the low 16 bits. */

@@ -6,16 +6,17 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/record.bpf.h"
 
-/* Counts a duration in ns. Returns true when the counter is full. */
-static __always_inline bool thread__count(struct jank_thread *t, struct jank_hist *hist, u64 ns)
+/* A global function: inlined, the verifier would follow each of its paths to the end. */
+__weak __noinline int thread__bucket(u64 ns)
 {
-	u64 log2, bucket;
-	__u32 cnt = 0;
+	return jank_hist__bucket(ns, jank_hist__log2(ns));
+}
 
-	/* Through memory: otherwise the verifier follows each of the 32 paths to the end. */
-	*(volatile u64 *)&t->spill = jank_hist__log2(ns);
-	log2 = *(volatile u64 *)&t->spill;
-	bucket = jank_hist__bucket(ns, log2);
+/* Counts a duration in ns. Returns true when the counter is full. */
+static __always_inline bool thread__count(struct jank_hist *hist, u64 ns)
+{
+	__u32 bucket = thread__bucket(ns), cnt = 0;
+
 	if (bucket < JANK_HIST_BUCKETS)
 		cnt = ++hist->cnt[bucket];
 	if (ns > hist->max_ns)

@@ -133,8 +133,8 @@ static __noinline int waker_watch__leave(void *ctx, struct task_struct *task, bo
 	other->span.rec.user_cnt =
 		stack__walk_user(ctx, task, &other->span.tail[JANK_KSTACK_MAX], WATCH_USTACK_MAX);
 	if (jank_conf.copy_sz)
-		copy_user_stack__take_other(task, now);
-	script__take(task, 0, now);
+		copy_user_stack__take_other(now);
+	script__take(0, now);
 	stack__take_kernel(ctx, &other->span);
 	slot__unlock(&other->writes);
 	return 0;
