@@ -48,8 +48,9 @@ static struct answers *answers_of(struct journal_writer *jw, unsigned *bad)
 static void is_frame(const struct frame *got, const struct frame *want, const char *what)
 {
 	ok(got->address == want->address && got->offset == want->offset &&
-		   got->line == want->line && got->kernel == want->kernel &&
-		   got->inlined == want->inlined && got->app == want->app,
+		   got->start == want->start && got->line == want->line &&
+		   got->kernel == want->kernel && got->inlined == want->inlined &&
+		   got->app == want->app,
 	   "%s: its numbers", what);
 	is_str(got->language, want->language, "%s: its language", what);
 	is_str(got->function, want->function, "%s: its function", what);
@@ -232,7 +233,7 @@ static void test_frames(void)
 		  .inlined = true,
 		  .app = true },
 		{ .address = 0x1000, .function = "outer", .offset = 0x34, .app = true },
-		{ .address = 0x2000, .offset = 0x56, .module = "/lib/x.so" },
+		{ .address = 0x2000, .offset = 0x56, .start = 0x50, .module = "/lib/x.so" },
 		{ .address = 0x3000 },
 	};
 	struct stack stack = { .addresses = addresses,

@@ -74,9 +74,11 @@ static void test_mark(void)
 
 	concern__mark(&stack, none, 1);
 	ok(frames[1].app && frames[3].app && !frames[2].app, "without a match nothing changes");
+	frames[1].owner = frames[3].owner = CODE_OWN;
 	concern__mark(&stack, plugin, 2);
 	ok(!frames[1].app && frames[2].app && !frames[3].app,
 	   "else only what matches is the app's");
+	ok(!frames[1].owner && !frames[3].owner, "whoever owns the code");
 }
 
 static void test_ignored(void)

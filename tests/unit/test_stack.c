@@ -169,6 +169,102 @@ static void test_dispatcher(void)
 	ok(managed[3].dispatcher && !managed[1].dispatcher, "a managed frame ends the search");
 }
 
+/* --- owners */
+
+#define OF(path, name)                                                                             \
+	{                                                                                          \
+		.function = name, .module = path, .app = true                                      \
+	}
+#define CRYPTO "/usr/lib/x86_64-linux-gnu/libcrypto.so.3"
+#define EVENT  "/usr/lib/x86_64-linux-gnu/libevent.so.2"
+#define EXE    "/usr/bin/program"
+
+/* As of openvpn and transmission-daemon: stripped programs that call libraries with names. */
+static void test_own_first(void)
+{
+	struct frame wait[] = { LIB("epoll_wait"), OF(EVENT, "event_base_loop"), OF(EXE, NULL),
+				LIB(NULL),	   LIB("__libc_start_main"),	 OF(EXE, NULL) };
+	struct frame frames[] = { OF(CRYPTO, NULL),
+				  OF(CRYPTO, "X509_verify_cert"),
+				  OF(EXE, NULL),
+				  OF(EXE, NULL),
+				  OF(EVENT, "bufferevent_run_readcb_"),
+				  OF(EVENT, "event_base_loop"),
+				  OF(EXE, NULL),
+				  LIB(NULL),
+				  LIB("__libc_start_main"),
+				  OF(EXE, NULL) };
+	struct frame library[] = { OF(EVENT, "evbuffer_read"), OF(EVENT, "event_base_loop"),
+				   OF(EXE, NULL) };
+	struct frame loop[] = { LIB("memcpy"), OF(EVENT, "event_base_loop"), OF(EXE, NULL) };
+	struct stack idle = STACK(wait), stack = STACK(frames), by_library = STACK(library),
+		     in_loop = STACK(loop);
+
+	wait[2].address = frames[6].address = library[2].address = loop[2].address = 0x20;
+	frames[2].address = 0x30;
+	frames[3].address = 0x40;
+	frames[0].address = 0x50;
+	library[0].address = 0x60;
+	is_str(stack__app_frame(&stack)->function, "X509_verify_cert", "by names alone");
+	stack__mark_dispatcher(&stack, &idle);
+	stack__mark_owners(&stack, EXE);
+	ok(stack__app_frame(&stack) == &frames[2],
+	   "the program's own frame nearest to the call, though it has no name");
+	ok(stack__busy_frame(&stack) == &frames[2], "also of a busy thread");
+	ok(frames[6].owner == CODE_UNKNOWN && frames[9].owner == CODE_UNKNOWN,
+	   "main and what starts it call everything");
+	stack__mark_dispatcher(&by_library, &idle);
+	stack__mark_owners(&by_library, EXE);
+	is_str(stack__app_frame(&by_library)->function, "evbuffer_read",
+	       "without own code besides the loop: a library's function");
+	stack__mark_dispatcher(&in_loop, &idle);
+	stack__mark_owners(&in_loop, EXE);
+	ok(stack__app_frame(&in_loop) == &loop[2], "a library's dispatcher is never blamed");
+	stack.frame_cnt = 2;
+	is_str(stack__app_frame(&stack)->function, "X509_verify_cert",
+	       "of a library, the innermost name");
+}
+
+static void test_owners(void)
+{
+	struct frame java[] = {
+		OF(CRYPTO, "digest"),
+		{ .function = "int A.b()", .module = "[jit]", .app = true, .language = "java" },
+		OF(EXE, NULL)
+	};
+	struct frame jit[] = { OF("[jit]", NULL), OF("[jit]", "trace_1"), OF(EXE, "eval") };
+	struct frame threads[] = { OF(CRYPTO, "digest"), OF(EXE, NULL), LIB("start_thread") };
+	struct frame main_only[] = { OF(CRYPTO, "digest"), OF(EXE, "main"),
+				     LIB("__libc_start_call_main"), OF(EXE, "_start") };
+	struct stack stack = STACK(java);
+
+	stack__mark_owners(&stack, EXE);
+	is_str(stack__app_frame(&stack)->function, "digest", "a virtual machine's stack stays");
+	stack = STACK(jit);
+	stack__mark_owners(&stack, EXE);
+	is_str(stack__app_frame(&stack)->function, "trace_1", "code of a JIT compiler with a name");
+	stack = STACK(threads);
+	stack__mark_owners(&stack, NULL);
+	is_str(stack__app_frame(&stack)->function, "digest", "an unknown program changes nothing");
+	stack__mark_owners(&stack, EXE);
+	ok(stack__app_frame(&stack) == &threads[1], "a thread's own function");
+	stack = STACK(main_only);
+	stack__mark_owners(&stack, EXE);
+	is_str(stack__app_frame(&stack)->function, "digest", "main says nothing");
+}
+
+static void test_same_code(void)
+{
+	struct frame a = { .module = EXE, .offset = 0x110, .start = 0x100 }, b = a, c = a;
+
+	b.offset = 0x190;
+	c.start = 0x200;
+	ok(stack__same_code(&a, &b), "one function without a name, at two addresses");
+	ok(!stack__same_code(&a, &c), "another function without a name");
+	a.start = c.start = 0;
+	ok(stack__same_code(&a, &c), "without tables, a module has one");
+}
+
 int main(void)
 {
 	test_trim_probe();
@@ -179,5 +275,8 @@ int main(void)
 	test_app_frame();
 	test_reaches_start();
 	test_dispatcher();
+	test_own_first();
+	test_owners();
+	test_same_code();
 	return tap__done();
 }

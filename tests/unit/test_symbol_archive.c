@@ -181,6 +181,10 @@ static void check_rows(void)
 	row = region ? tables__row(&env, process, region, addr, true, &cfi) : NULL;
 	ok(row && row->has_table, "which has an unwind table");
 	is_int(row ? row->cfa.value : 0, 8, "the CFA at a function's begin");
+	is_uint(region ? tables__start(&env, process, region, addr, true) : 0,
+		region ? addr - region->start + region->offset : 1, "where the function starts");
+	is_uint(region ? tables__start(&env, process, region, addr + 1, false) : 0,
+		region ? addr - region->start + region->offset : 1, "… of a call in it");
 	fixture__stop(&fx);
 	process__free(&env, process);
 	modules__free(&env.modules);

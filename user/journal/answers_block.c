@@ -368,5 +368,7 @@ int answers__add_frames(struct stack *stack, const Jankbpf__JournalFrames *from,
 	frames[0] = (struct frame){ .address = address, .kernel = kernel };
 	for (size_t i = 0; i < named; i++)
 		set_frame(&frames[i], from->frames[i], address, i < from->n_app && from->app[i]);
+	if (named)
+		frames[named - 1].start = from->start;
 	return 0;
 }

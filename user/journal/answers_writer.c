@@ -130,6 +130,7 @@ static int write_frames(struct answers_writer *w, uint32_t pid, uint64_t key,
 {
 	Jankbpf__JournalFrames message = JANKBPF__JOURNAL_FRAMES__INIT;
 	protobuf_c_boolean app[ANSWERS_INLINED_MAX];
+	uint64_t start = frames[0].start;
 
 	if (cnt > ANSWERS_INLINED_MAX)
 		cnt = ANSWERS_INLINED_MAX;
@@ -142,6 +143,8 @@ static int write_frames(struct answers_writer *w, uint32_t pid, uint64_t key,
 	message.n_frames = message.n_app = cnt;
 	SET(&message, pid, pid);
 	SET(&message, key, key);
+	if (start)
+		SET(&message, start, start);
 	return journal_writer__message(w->jw, JOURNAL_FRAMES, &message.base);
 }
 

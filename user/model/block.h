@@ -127,11 +127,19 @@ size_t wait_object__bytes(const struct wait_object *waited); /* bytes, about; ac
 
 #define BLOCK_SCHEMA "jankbpf/1"
 
+/* Owner of a frame's code, as stack__mark_owners decides. */
+enum code_owner {
+	CODE_UNKNOWN, /* also each frame of an interpreter's stack, and main */
+	CODE_OWN,     /* the executable, or a library of its package */
+	CODE_LIBRARY,
+};
+
 /* One frame. Unknown fields are NULL or 0. */
 struct frame {
 	uint64_t address;     /* as sampled, in the process or kernel */
 	const char *function; /* demangled */
 	uint64_t offset;      /* in the function, or without one in the module's file */
+	uint64_t start;	      /* without a name: the function's begin in that file; 0: unknown */
 	const char *module;   /* path, "[vdso]", "[jit]", "vmlinux" or a kernel module's name */
 	const char *build_id; /* lower-case hex */
 	const char *file;     /* source file and line, where DWARF or an interpreter tells */
@@ -141,6 +149,7 @@ struct frame {
 	bool inlined;
 	bool dispatcher; /* also a caller of the loop's wait (stack__mark_dispatcher) */
 	bool app; /* the target's own code: not kernel, vdso, libc, libstdc++, ld.so or similar */
+	enum code_owner owner;
 };
 
 /*
@@ -283,6 +292,7 @@ enum stack_quality {
 };
 
 #define CAUSE_SIGNATURE_LEN 16
+#define SIGNATURE_VERSION   2 /* of verdict/signature.c; 1: records without a version */
 
 /* One of several causes, with its share. */
 struct cause_part {

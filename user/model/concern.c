@@ -70,9 +70,11 @@ void concern__mark(struct stack *stack, const char *const *globs, size_t cnt)
 		first++;
 	if (!cnt || first == stack->frame_cnt)
 		return;
-	for (size_t i = 0; i < stack->frame_cnt; i++)
+	for (size_t i = 0; i < stack->frame_cnt; i++) {
 		stack->frames[i].app =
 			i == first || (i > first && matches_any(&stack->frames[i], globs, cnt));
+		stack->frames[i].owner = CODE_UNKNOWN;
+	}
 }
 
 /* --- --ignore */

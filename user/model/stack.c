@@ -8,6 +8,9 @@
 
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/own_code.h"
+
+#define EVALUATION "_PyEval_EvalFrameDefault"
 
 #define PROBE_DEPTH_MAX 12 /* frames from the tracepoint to the helper that takes the stack */
 
@@ -81,7 +84,8 @@ static bool is_of_app(const struct frame *frame)
 
 bool stack__same_code(const struct frame *a, const struct frame *b)
 {
-	return text__same(a->function, b->function) && text__same(a->module, b->module);
+	return text__same(a->function, b->function) && text__same(a->module, b->module) &&
+	       (a->function || a->start == b->start);
 }
 
 static bool is_in(const struct stack *stack, const struct frame *frame)
@@ -107,19 +111,98 @@ void stack__mark_dispatcher(struct stack *stack, const struct stack *idle_place)
 	}
 }
 
+/* --- owners */
+
+/* Includes parts that the compiler split off: ".cold" */
+static bool is_evaluation(const struct frame *frame)
+{
+	size_t len = strlen(EVALUATION);
+
+	return !frame->kernel && frame->function && !strncmp(frame->function, EVALUATION, len) &&
+	       (!frame->function[len] || frame->function[len] == '.');
+}
+
+bool stack__has_language(const struct stack *stack)
+{
+	for (size_t i = 0; i < stack->frame_cnt; i++)
+		if (stack->frames[i].language || is_evaluation(&stack->frames[i]))
+			return true;
+	return false;
+}
+
+/* Index of main, by the C library's frame outside of it; or the number of frames. */
+static size_t find_main(const struct stack *stack)
+{
+	size_t i = stack->frame_cnt;
+
+	while (i && !text__begins(stack->frames[i - 1].function, "__libc_start") &&
+	       !text__begins(stack->frames[i - 1].function, "__libc_init"))
+		i--;
+	if (!i)
+		return stack->frame_cnt;
+	while (i && !stack->frames[i - 1].app)
+		i--;
+	return i ? i - 1 : 0;
+}
+
+static enum code_owner owner_of(const struct frame *frame, const char *exe)
+{
+	if (!strcmp(frame->module, "[jit]"))
+		return frame->function ? CODE_OWN : CODE_UNKNOWN;
+	return own_code__has(exe, frame->module) ? CODE_OWN : CODE_LIBRARY;
+}
+
+void stack__mark_owners(struct stack *stack, const char *exe)
+{
+	const struct frame *last = NULL;
+	size_t end;
+
+	if (!exe || stack__has_language(stack))
+		return;
+	end = find_main(stack);
+	for (size_t i = 0; i < end; i++) {
+		struct frame *frame = &stack->frames[i];
+
+		if (frame->kernel || !frame->app || !frame->module)
+			continue;
+		/* The symbolizer shares the texts, so that most frames need no comparison. */
+		if (last && last->module == frame->module && *frame->module == '/')
+			frame->owner = last->owner;
+		else
+			frame->owner = owner_of(frame, exe);
+		last = frame;
+	}
+}
+
+/* --- the frame to blame */
+
+typedef bool is_fn(const struct frame *frame);
+
+/* The innermost frame of the program's own code outside of the dispatcher. */
+static const struct frame *innermost_own(const struct stack *stack, is_fn *is)
+{
+	for (size_t i = 0; i < stack->frame_cnt; i++) {
+		const struct frame *frame = &stack->frames[i];
+
+		if (frame->owner == CODE_OWN && !frame->dispatcher && is(frame))
+			return frame;
+	}
+	return NULL;
+}
+
 /*
  * The innermost matching frame with a name, else without; among dispatcher frames, or among the
- * others.
+ * others. A library's dispatcher is no answer: it only calls what takes the time.
  */
-static const struct frame *innermost_of(const struct stack *stack,
-					bool (*is)(const struct frame *frame), bool dispatcher)
+static const struct frame *innermost_of(const struct stack *stack, is_fn *is, bool dispatcher)
 {
 	const struct frame *nameless = NULL;
 
 	for (size_t i = 0; i < stack->frame_cnt; i++) {
 		const struct frame *frame = &stack->frames[i];
 
-		if (!frame->module || frame->dispatcher != dispatcher || !is(frame))
+		if (!frame->module || frame->dispatcher != dispatcher || !is(frame) ||
+		    (dispatcher && frame->owner == CODE_LIBRARY))
 			continue;
 		if (frame->function)
 			return frame;
@@ -129,11 +212,12 @@ static const struct frame *innermost_of(const struct stack *stack,
 	return nameless;
 }
 
-static const struct frame *innermost(const struct stack *stack,
-				     bool (*is)(const struct frame *frame))
+static const struct frame *innermost(const struct stack *stack, is_fn *is)
 {
-	const struct frame *ret = innermost_of(stack, is, false);
+	const struct frame *ret = innermost_own(stack, is);
 
+	if (!ret)
+		ret = innermost_of(stack, is, false);
 	return ret ? ret : innermost_of(stack, is, true);
 }
 
@@ -172,8 +256,6 @@ bool stack__reaches_start(const struct stack *stack)
  * with one run of Python frames.
  */
 
-#define EVALUATION "_PyEval_EvalFrameDefault"
-
 struct merge {
 	const struct stack *stack;
 	const struct frame *named; /* the script's named frames, one for each */
@@ -181,15 +263,6 @@ struct merge {
 	struct frame *out;
 	size_t cnt;
 };
-
-/* Includes parts that the compiler split off: ".cold" */
-static bool is_evaluation(const struct frame *frame)
-{
-	size_t len = strlen(EVALUATION);
-
-	return !frame->kernel && frame->function && !strncmp(frame->function, EVALUATION, len) &&
-	       (!frame->function[len] || frame->function[len] == '.');
-}
 
 /* A perf trampoline: it repeats the same Python function. */
 static bool is_trampoline(const struct frame *frame)

@@ -23,9 +23,20 @@ void stack__trim_stray(struct stack *stack);
  */
 void stack__mark_dispatcher(struct stack *stack, const struct stack *idle_place);
 
+/* True if it has frames of an interpreter, or of JIT code whose language is known. */
+bool stack__has_language(const struct stack *stack);
+
 /*
- * The innermost frame of the target's own code that has a name, else one without, or NULL.
- * Dispatcher frames count only if there are no others.
+ * Sets each frame's owner, by the path of the program (NULL: changes nothing). A stack with frames
+ * of an interpreter or JIT compiler is left alone: these frames are the application's. So is main,
+ * which calls everything. Constant time for each frame and module.
+ */
+void stack__mark_owners(struct stack *stack, const char *exe);
+
+/*
+ * The frame to blame, or NULL: the innermost one of the program's own code (stack__mark_owners),
+ * with or without a name; else the innermost other application frame, one with a name first.
+ * Dispatcher frames count only if there are no others, and a library's never.
  */
 const struct frame *stack__app_frame(const struct stack *stack);
 
@@ -39,7 +50,8 @@ const struct frame *stack__busy_frame(const struct stack *stack);
 const struct frame *stack__frame_in(const struct stack *stack, uint32_t state);
 
 /*
- * True if both frames have the same function and module. Code without names is compared by module.
+ * True if both frames have the same function and module. A function without a name is known by its
+ * start; if that is unknown, too, all such code of a module is the same.
  */
 bool stack__same_code(const struct frame *a, const struct frame *b);
 

@@ -32,6 +32,7 @@ static void take_frame(struct name_client *client, struct wire *in, struct frame
 	*ret = (struct frame){
 		.address = head.address,
 		.offset = head.offset,
+		.start = head.start,
 		.line = head.line,
 		.kernel = head.kernel,
 		.inlined = head.inlined,

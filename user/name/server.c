@@ -28,6 +28,7 @@ static void put_frame(struct strbuf *sb, const struct frame *frame)
 	const struct name_frame head = {
 		.address = frame->address,
 		.offset = frame->offset,
+		.start = frame->start,
 		.line = frame->line,
 		.kernel = frame->kernel,
 		.inlined = frame->inlined,

@@ -98,7 +98,7 @@ struct name_mapping {
 
 /* A frame; function, module, build id, file and language follow as texts. */
 struct name_frame {
-	uint64_t address, offset;
+	uint64_t address, offset, start;
 	uint32_t line;
 	uint8_t kernel, inlined, app, pad;
 };

@@ -298,6 +298,26 @@ static void tidy_stack(struct output *out, struct block *block, const struct own
 	stack__trim_stray(owned->stack);
 }
 
+static void mark_owners(struct output *out, struct block *block, const struct owned_stack *owned)
+{
+	(void)out;
+	if (owned->pid == block->pid)
+		stack__mark_owners(owned->stack, block->exe);
+}
+
+/*
+ * The programs of other processes are not known here. An interpreter's stack may lack the script's
+ * frames; the block's other stacks say that it is one.
+ */
+static void mark_all_owners(struct output *out, struct block *block)
+{
+	for (size_t i = 0; i < block->sample_cnt; i++)
+		if (stack__has_language(&block->samples[i].stack))
+			return;
+	if (!stack__has_language(&block->idle_place))
+		each_stack(out, block, mark_owners);
+}
+
 static void mark_concern(struct output *out, struct block *block, const struct owned_stack *owned)
 {
 	(void)block;
@@ -320,6 +340,7 @@ static void name_stacks(struct output *out, struct block *block)
 	each_stack(out, block, tidy_stack);
 	for (size_t i = 0; i < block->sample_cnt; i++)
 		stack__mark_dispatcher(&block->samples[i].stack, &block->idle_place);
+	mark_all_owners(out, block);
 	if (out->options->concern_cnt)
 		each_stack(out, block, mark_concern);
 }

@@ -16,6 +16,7 @@ struct cached_inlined {
 struct cached {
 	uint64_t key;	      /* cache__key */
 	uint64_t base;	      /* the address minus the offset in its frame */
+	uint64_t start;	      /* of a function without a name, as in struct frame */
 	const char *function; /* strings belong to the pool */
 	const char *module;
 	const char *build_id;

@@ -11,6 +11,7 @@
 
 #include "symbol/interpreters/runtime.h"
 #include "symbol/names/kallsyms.h"
+#include "symbol/unwind/tables.h"
 
 /*
  * --- demangling with bounded output. A mangled name may refer back to its own parts, so that a
@@ -322,6 +323,8 @@ static void name_user(const struct resolver *rs, struct process *process,
 			     !by_perf_map(rs, process, addr - !exact, entry) &&
 			     process__jit_is_partial(process);
 	}
+	if (!entry->function && mapped->kind == MAPPED_FILE)
+		entry->start = tables__start(rs->env, process, region, addr, exact);
 }
 
 void resolve__user(const struct resolver *rs, struct process *process, const struct region *region,

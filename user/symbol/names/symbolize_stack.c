@@ -29,6 +29,7 @@ static void fill(struct frame *frame, const struct cached *entry)
 	frame->module = entry->module;
 	frame->build_id = entry->build_id;
 	frame->offset = frame->address - entry->base;
+	frame->start = entry->start;
 	frame->file = entry->file;
 	frame->line = entry->line;
 	frame->language = entry->language;

@@ -224,6 +224,7 @@ static int try_fde(struct cfi *cfi, const struct cfi_section *sec, uint64_t off,
 		return -ENOENT;
 	ret = cfi_program__run(cfi, &fde, vaddr, row);
 	row->has_table = !ret;
+	row->since_start = vaddr - fde.start;
 	return ret;
 }
 

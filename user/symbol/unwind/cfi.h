@@ -50,6 +50,7 @@ struct cfi_row {
 	struct cfi_rule cfa;
 	uint32_t rules; /* index of the first rule */
 	uint32_t depth;
+	uint32_t since_start; /* with a table: bytes from the function's begin to the address */
 };
 
 struct cfi;

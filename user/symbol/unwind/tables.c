@@ -162,6 +162,16 @@ int tables__behind_call(struct process_env *env, struct process *process,
 	return ret;
 }
 
+uint64_t tables__start(struct process_env *env, const struct process *process,
+		       const struct region *region, uint64_t addr, bool exact)
+{
+	struct cfi *cfi;
+	const struct cfi_row *row = tables__row(env, process, region, addr, exact, &cfi);
+	uint64_t offset = offset_of(region, addr) - !exact;
+
+	return row && row->has_table && row->since_start < offset ? offset - row->since_start : 0;
+}
+
 uint64_t tables__function(struct process_env *env, const struct process *process,
 			  const struct region *region, uint64_t addr)
 {

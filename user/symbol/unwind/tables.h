@@ -44,6 +44,12 @@ int tables__file_code(struct process_env *env, const struct process *process,
 int tables__behind_call(struct process_env *env, struct process *process,
 			const struct region *region, uint64_t addr);
 
+/*
+ * Returns where the function of an address begins in its file, from the unwind table; 0: unknown.
+ */
+uint64_t tables__start(struct process_env *env, const struct process *process,
+		       const struct region *region, uint64_t addr, bool exact);
+
 /* Returns the begin of the function that contains the address, from its symbol; 0: unknown. */
 uint64_t tables__function(struct process_env *env, const struct process *process,
 			  const struct region *region, uint64_t addr);
