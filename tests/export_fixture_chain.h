@@ -71,11 +71,15 @@ static inline void fixture__indexer(struct block *b)
 	link->waited->device = strdup("vda1");
 	link->preemptors = calloc(2, sizeof(*link->preemptors));
 	link->preemptor_cnt = 2;
-	link->preemptors[0] = (struct other_task){ 8123, 8123, 6 * FIXTURE_MS, 0, "cc1plus", NULL };
+	link->preemptors[0] = (struct other_task){
+		.pid = 8123, .tid = 8123, .ns = 6 * FIXTURE_MS, .comm = "cc1plus"
+	};
 	link->preemptors[0].cgroup = strdup("/user.slice/build.scope");
-	link->preemptors[1] = (struct other_task){ 55,		 55,
-						   FIXTURE_MS,	 JANK_PRIO_OFFSET + 49,
-						   "irq/9-acpi", NULL };
+	link->preemptors[1] = (struct other_task){ .pid = 55,
+						   .tid = 55,
+						   .ns = FIXTURE_MS,
+						   .prio = JANK_PRIO_OFFSET + 49,
+						   .comm = "irq/9-acpi" };
 }
 
 /* The wait of that thread: the disk woke it, nothing else is known. */

@@ -10,6 +10,10 @@
 --     ALTER TABLE loops_local MODIFY COLUMN counts Array(UInt64) CODEC(ZSTD(3)), MODIFY COLUMN unit LowCardinality(String)
 --     ALTER TABLE blocks_local MODIFY TTL time + INTERVAL 90 DAY
 --
+-- Tables that were made before this column need it for `jankbpf fleet diff`; likewise left_out_local, blocks, left_out:
+--
+--     ALTER TABLE blocks_local ADD COLUMN signature_version UInt8 DEFAULT 1
+--
 -- *_local: the rows of a shard; agents insert here, always into the same shard. Without that suffix: all shards.
 --
 -- A request that is sent again is recognized by its bytes as long as the last replicated_deduplication_window requests
@@ -42,6 +46,7 @@ CREATE TABLE IF NOT EXISTS jankbpf.blocks_local
     kind String,                -- cause.kind and cause.what
     what String,
     signature String,
+    signature_version UInt8 DEFAULT 1,  -- how it was made; those of different versions cannot be compared
     function String,            -- that is most to blame
     culprit String,             -- process that kept the thread waiting: of the chain's end, or of the longest preemptor
     delay_ns UInt64,            -- start_delay_ns + duration_ns
@@ -182,6 +187,7 @@ CREATE TABLE IF NOT EXISTS jankbpf.left_out_local
     loop String,
     kind String,
     signature String,
+    signature_version UInt8 DEFAULT 1,
     function String,
     blocks UInt64,
     total_ns UInt64,

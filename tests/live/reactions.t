@@ -76,7 +76,7 @@ def ended(pid):
 
 def test_block():
     where = folder("block")
-    names = "TYPE REACTION ID PID TID PROCESS THREAD LOOP DURATION_NS DELAY_NS KIND SIGNATURE SUMMARY FUNCTION START OCCURRENCE"
+    names = "TYPE REACTION ID PID TID PROCESS THREAD LOOP DURATION_NS DELAY_NS KIND SIGNATURE SIGNATURE_VERSION SUMMARY FUNCTION START OCCURRENCE"
     values = " ".join(f'"$JANKBPF_{name}"' for name in names.split())
     result = run(simjank(), "--on-block", f"cat >> {where}/json; printf '%s\\t' {values} >> {where}/env; echo >> {where}/env")
     blocks = result.blocks()
@@ -89,6 +89,7 @@ def test_block():
         want = {"TYPE": "block", "REACTION": "on-block", "ID": block["id"], "PID": str(block["pid"]), "TID": str(block["tid"]),
                 "PROCESS": "simjank", "THREAD": block["thread"], "LOOP": "epoll", "DURATION_NS": str(block["duration_ns"]),
                 "DELAY_NS": str(block["delay_ns"]), "KIND": block["cause"]["kind"], "SIGNATURE": block["cause"]["signature"],
+                "SIGNATURE_VERSION": str(block["cause"]["signature_version"]),
                 "SUMMARY": block["cause"]["summary"], "FUNCTION": block["cause"].get("frame", {}).get("function", ""),
                 "START": block["start"], "OCCURRENCE": str(block["occurrence"])}
         ok(row == want, f"on-block: its environment has the main fields of block {want['OCCURRENCE']}", f"{row}\n{want}")

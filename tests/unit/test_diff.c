@@ -109,6 +109,8 @@ static void fill_loop(Jankbpf__Loop *loop, Jankbpf__Bucket **list, Jankbpf__Buck
 	loop->buckets = list;
 }
 
+static unsigned signature_version;
+
 static void add_block(struct diff *diff, unsigned side, uint64_t real_ns, const char *signature,
 		      double delay_ms)
 {
@@ -123,6 +125,8 @@ static void add_block(struct diff *diff, unsigned side, uint64_t real_ns, const 
 	block.loop = (char *)"epoll";
 	block.duration_ns = (uint64_t)(delay_ms * (0.7 + 0.6 * uniform()) * 1e6);
 	cause.signature = (char *)signature;
+	cause.has_signature_version = signature_version;
+	cause.signature_version = signature_version;
 	cause.summary = (char *)"a sentence";
 	block.cause = &cause;
 	record.type_case = JANKBPF__RECORD__TYPE_BLOCK;
@@ -337,6 +341,56 @@ static void test_left_out(void)
 	diff__free(&diff);
 }
 
+static size_t count_faults(const struct diff_findings *findings)
+{
+	size_t ret = 0;
+
+	for (size_t i = 0; i < findings->cnt; i++)
+		ret += findings->list[i].kind == DIFF_FAULT || findings->list[i].kind == DIFF_DELAY;
+	return ret;
+}
+
+/* A fault has another signature since the other version: not a new fault. */
+static void test_signature_versions(void)
+{
+	static const char *const names[] = { "before", "after" };
+	static const struct {
+		unsigned a, b;
+		bool comparable;
+	} rows[] = {
+		{ 0, 0, true }, { 0, 1, true }, { 2, 2, true }, { 0, 2, false }, { 2, 1, false }
+	};
+	static const struct world world = { 5, 1, 100, 50, 0 };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct strbuf text = STRBUF_INIT, json = STRBUF_INIT;
+		struct diff_findings findings;
+		struct diff diff = {};
+
+		signature_version = rows[i].a;
+		sample(&diff, DIFF_A, &world);
+		signature_version = rows[i].b;
+		sample(&diff, DIFF_B, &world);
+		if (diff__compare(&diff, &findings))
+			abort();
+		diff__add_text(&text, &diff, &findings, names, true);
+		diff__add_json(&json, &diff, &findings, names);
+		is_uint(count_faults(&findings), rows[i].comparable ? 2 : 0,
+			"versions %u and %u: faults compared", rows[i].a, rows[i].b);
+		ok(findings.cnt > 0, "… and all blocks of the loop");
+		ok(!strstr(strbuf__str(&text), "signatures of version") == rows[i].comparable,
+		   "… the text says so: %s", strbuf__str(&text));
+		ok(strstr(strbuf__str(&json), rows[i].comparable ? "\"faults_compared\":true"
+								 : "\"faults_compared\":false"),
+		   "… and the JSON");
+		free(findings.list);
+		diff__free(&diff);
+		strbuf__free(&text);
+		strbuf__free(&json);
+	}
+	signature_version = 0;
+}
+
 int main(void)
 {
 	srandom(1);
@@ -346,5 +400,6 @@ int main(void)
 	test_output();
 	test_summary();
 	test_left_out();
+	test_signature_versions();
 	return tap__done();
 }

@@ -181,7 +181,7 @@ static const struct {
 	  "\"signature\":\"a1b2c3d4e5f60718\",\"parts\":[{\"kind\":\"futex\",\"what\":\"mutex\","
 	  "\"share\":0.7500,\"frame\":{\"function\":\"index_lock\",",
 	  true },
-	{ "chain", "},{\"kind\":\"socket\",\"share\":0.2000}]}", true },
+	{ "chain", "},{\"kind\":\"socket\",\"share\":0.2000}],\"signature_version\":2}", true },
 	{ "chain",
 	  "\"iowait_pct\":0.1,\"steal_pct\":2.5,\"psi\":{\"cpu\":12.2,\"memory\":0.0,\"io\":71.0}},"
 	  "\"scheduling\":{\"priority\":\"nice 0\",\"policy\":\"normal\",\"cpus_allowed\":2,"

@@ -84,6 +84,8 @@ static void add_cause(struct env *env, const Jankbpf__Cause *cause)
 	add_text(env, "WHAT", cause->what);
 	add_text(env, "SUMMARY", cause->summary);
 	add_text(env, "SIGNATURE", cause->signature);
+	add_number(env, "SIGNATURE_VERSION", cause->has_signature_version,
+		   cause->signature_version);
 	add_frame(env, cause->frame);
 }
 

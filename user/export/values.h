@@ -23,6 +23,12 @@ const char *value__state_word(uint32_t state);
 /* Time in a state, in ns; 0 if absent. Accepts NULL. */
 uint64_t value__in_state(const Jankbpf__Time *time, uint32_t state);
 
+/* The version of a signature, from the field of a record. */
+static inline uint64_t value__signature_version(uint64_t field)
+{
+	return field ? field : 1;
+}
+
 /* Delay that a client saw, in ns: start delay plus duration. */
 uint64_t value__delay(const Jankbpf__Block *block);
 

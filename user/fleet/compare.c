@@ -87,6 +87,14 @@ static int take_side(void *ctx, const json_t *row, struct err *err)
 	return 0;
 }
 
+static int take_version(void *ctx, const json_t *row, struct err *err)
+{
+	struct side *side = ctx;
+
+	diff__add_signature_version(side->diff, side->nr, row__u64(row, "signature_version"));
+	return 0;
+}
+
 static int take_few_hosts(void *ctx, const json_t *row, struct err *err)
 {
 	struct side *side = ctx;
@@ -297,7 +305,11 @@ static int measure_side(struct side *side, struct err *err)
 			"%c: no dispatches of '%.64s' in this time: give another version, or "
 			"a time by --since; jankbpf fleet top --by version lists them",
 			side->nr == DIFF_A ? 'A' : 'B', side->name);
-	return res ?: ask_few_hosts(side, err);
+	res = res ?: ask_few_hosts(side, err);
+	if (res)
+		return res;
+	return ask(side, "diff_versions", values, sizeof(values) / sizeof(*values), 0, take_version,
+		   err);
 }
 
 /* --- names of faults */

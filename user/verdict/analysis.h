@@ -95,8 +95,8 @@ const struct frame *culprit__frame(const struct analysis *analysis, size_t part,
 
 /*
  * True if a frame from culprit__frame may represent the whole part. Its function (without a name:
- * its module) needs at least half of the time of stacks with an application frame, and a quarter of
- * the time of all stacks.
+ * see stack__same_code) needs at least half of the time of stacks with an application frame, and a
+ * quarter of the time of all stacks.
  */
 bool culprit__stands(const struct analysis *analysis, size_t part, const struct frame *frame);
 
@@ -121,29 +121,24 @@ const struct frame *culprit__kernel_frame(const struct analysis *analysis, size_
 					  double *ret_share);
 
 /*
- * The innermost named application function on the stack for at least half of the part's time. It is
- * the same from run to run even if no single function below it is. NULL: none.
+ * The innermost function of the program's own code on the stack for 69 % of the part's
+ * time; if there is none, of all application code. Without a name it counts if its start is known.
+ * It is the same from run to run even if no single function below it is. NULL: none.
  */
 const struct frame *culprit__common(const struct analysis *analysis, size_t part,
 				    double *ret_share);
 
 /*
- * --- The signature of a fault: the same for the same fault on any run, machine and build;
- * different for different faults.
+ * --- The signature of a fault: the same for the same fault on any run, machine and build
+ * (functions without names: of that build); different for different faults.
  */
 
-/*
- * Fills cause.signature from the first part (which must exist), its frame, and the end of the
- * part's chain if there is one.
- */
+/* Fills cause.signature from the parts, of which there is at least one. */
 void signature__make(struct analysis *analysis);
 
 /* --- Stable names, without the parts that differ between builds, machines or runs. */
 
 /* A module: the file name without directories and versions; NULL adds nothing. */
 void stable_name__add_module(struct strbuf *sb, const char *module);
-
-/* A thread: without digits ("worker-3"); NULL adds nothing. */
-void stable_name__add_thread(struct strbuf *sb, const char *comm);
 
 #endif

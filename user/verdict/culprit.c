@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sums the samples' time by function. Code is identified by function name and module, not by
- * address.
+ * address; without a name by where its function starts.
  */
 #include "verdict/analysis.h"
 
@@ -15,6 +15,7 @@
 /* A possible culprit of a sample, with the sample's weight. */
 struct candidate {
 	const char *name, *module;
+	uint64_t start;		   /* of a function without a name; 0: not known */
 	const struct frame *frame; /* NULL for a system call */
 	uint64_t weight;
 	size_t at;    /* sample index; of two equal ones the earlier wins */
@@ -35,8 +36,8 @@ static int compare(const char *a, const char *b)
 }
 
 /*
- * Unnamed code of one module counts as one entry. Counted by address, it would be hidden behind
- * named functions.
+ * Unnamed code of one module whose functions are not known counts as one entry. Counted by address,
+ * it would be hidden behind named functions.
  */
 static int by_name(const void *a, const void *b)
 {
@@ -46,13 +47,15 @@ static int by_name(const void *a, const void *b)
 	if (!order)
 		order = compare(x->module, y->module);
 	if (!order)
+		order = (x->start > y->start) - (x->start < y->start);
+	if (!order)
 		order = (x->at > y->at) - (x->at < y->at);
 	return order ? order : (x->depth > y->depth) - (x->depth < y->depth);
 }
 
 static bool same(const struct candidate *a, const struct candidate *b)
 {
-	return !compare(a->name, b->name) && !compare(a->module, b->module);
+	return !compare(a->name, b->name) && !compare(a->module, b->module) && a->start == b->start;
 }
 
 /*
@@ -115,6 +118,7 @@ static const struct frame *heaviest_by(const struct analysis *analysis, weigh_fn
 		if (frame && weight)
 			all.list[all.cnt++] = (struct candidate){ .name = frame->function,
 								  .module = frame->module,
+								  .start = frame->start,
 								  .frame = frame,
 								  .weight = weight,
 								  .at = i };
@@ -183,7 +187,8 @@ bool culprit__is_many(const struct analysis *analysis, size_t part, const struct
 {
 	frame_fn *of = frame_of(analysis, part);
 
-	for (size_t i = 0; !frame->function && i < analysis->block->sample_cnt; i++) {
+	for (size_t i = 0; !frame->function && !frame->start && i < analysis->block->sample_cnt;
+	     i++) {
 		const struct frame *app = of(&analysis->block->samples[i].stack);
 
 		if (app && stack__same_code(app, frame) && app->offset != frame->offset &&
@@ -248,20 +253,25 @@ const char *culprit__syscall(const struct analysis *analysis, size_t part)
 	return heaviest(&all).name;
 }
 
-/* Adds every named application function on the stack; a recursive one several times. */
-static size_t add_functions(struct candidate *list, const struct stack *stack, uint64_t weight,
-			    size_t at)
+/* Adds every known function to blame that is on the stack; a recursive one several times. */
+static size_t add_functions(struct candidate *list, const struct stack *stack,
+			    const struct candidate *of, bool own)
 {
 	size_t cnt = 0;
 
 	for (size_t i = 0; i < stack->frame_cnt; i++) {
 		const struct frame *frame = &stack->frames[i];
 
-		if (!frame->app || !frame->function || frame->dispatcher)
+		if (!frame->app || frame->dispatcher || (!frame->function && !frame->start) ||
+		    (own && frame->owner != CODE_OWN))
 			continue;
-		list[cnt] = (struct candidate){
-			frame->function, frame->module, frame, weight, at, cnt
-		};
+		list[cnt] = (struct candidate){ .name = frame->function,
+						.module = frame->module,
+						.start = frame->start,
+						.frame = frame,
+						.weight = of->weight,
+						.at = of->at,
+						.depth = cnt };
 		cnt++;
 	}
 	return cnt;
@@ -298,35 +308,56 @@ static size_t total_of(const struct candidate *list, size_t cnt, uint64_t *ret_n
 	return i;
 }
 
-const struct frame *culprit__common(const struct analysis *analysis, size_t part, double *ret_share)
+/* A short block has three or four ticks: two of them in one function are chance. */
+#define COMMON 0.69
+
+/* The innermost of the functions, in the order of by_name, that have most of the time. */
+static const struct frame *innermost_common(const struct mapped_files *all, double *ret_share)
 {
-	struct mapped_files all = { .list = calloc(frames_of(analysis, part) + 1,
-						   sizeof(*all.list)) };
 	const struct frame *ret = NULL;
 	double depth, least = 0;
 	uint64_t ns;
 
-	for (size_t i = 0; all.list && i < analysis->block->sample_cnt; i++) {
-		uint64_t weight = analysis__weight(analysis, i, part);
+	for (size_t i = 0; i < all->cnt;) {
+		const struct candidate *first = &all->list[i];
 
-		all.sum += weight;
-		if (weight)
-			all.cnt += add_functions(all.list + all.cnt,
-						 &analysis->block->samples[i].stack, weight, i);
-	}
-	if (all.cnt)
-		qsort(all.list, all.cnt, sizeof(*all.list), by_name);
-	for (size_t i = 0; i < all.cnt;) {
-		const struct candidate *first = &all.list[i];
-
-		i += total_of(first, all.cnt - i, &ns, &depth);
-		if (ns < all.sum - ns || (ret && depth >= least))
+		i += total_of(first, all->cnt - i, &ns, &depth);
+		if (share(ns, all->sum) < COMMON || (ret && depth >= least))
 			continue;
 		ret = first->frame;
 		least = depth;
 		if (ret_share)
-			*ret_share = share(ns, all.sum);
+			*ret_share = share(ns, all->sum);
 	}
+	return ret;
+}
+
+static const struct frame *common_of(const struct analysis *analysis, size_t part, bool own,
+				     double *ret_share)
+{
+	struct mapped_files all = { .list = calloc(frames_of(analysis, part) + 1,
+						   sizeof(*all.list)) };
+	const struct frame *ret;
+
+	for (size_t i = 0; all.list && i < analysis->block->sample_cnt; i++) {
+		const struct candidate of = { .weight = analysis__weight(analysis, i, part),
+					      .at = i };
+
+		all.sum += of.weight;
+		if (of.weight)
+			all.cnt += add_functions(all.list + all.cnt,
+						 &analysis->block->samples[i].stack, &of, own);
+	}
+	if (all.cnt)
+		qsort(all.list, all.cnt, sizeof(*all.list), by_name);
+	ret = innermost_common(&all, ret_share);
 	free(all.list);
 	return ret;
+}
+
+const struct frame *culprit__common(const struct analysis *analysis, size_t part, double *ret_share)
+{
+	const struct frame *ret = common_of(analysis, part, true, ret_share);
+
+	return ret ? ret : common_of(analysis, part, false, ret_share);
 }

@@ -281,10 +281,10 @@ void clause__add_runnable(struct clause *c)
 	strbuf__adds(c->sb, " for a CPU");
 	if (is_late_start(c))
 		strbuf__adds(c->sb, " since it was woken");
-	if (c->part->frame && c->part->frame->function &&
+	if (c->part->frame && (c->part->frame->function || c->part->frame->owner == CODE_OWN) &&
 	    culprit__stands(c->analysis, c->nr, c->part->frame)) {
 		strbuf__adds(c->sb, " in ");
-		words__add_place(c->sb, c->block, c->part->frame);
+		clause__add_frame(c, c->part->frame);
 	}
 	if (!add_reason(c))
 		add_runner(c);

@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The signature contains only names: no address, line, pid or thread id. A thread that is busy or
- * kept off the CPU is interrupted at random places. There it uses the function that was on the
- * stack for half of the time; which function below it has the most samples is chance.
+ * The signature contains only what a fault has in every run: no address of a call, no line, pid or
+ * thread id; nothing about other threads, because evidence of them may be missing. A wait: the
+ * function, the call, the class of the object. Time on the CPU: the function that was on the stack
+ * for most of it; which function below it has the most samples is chance. A quota or a
+ * real-time task stops it at a random place, so that is one fault of the process.
  */
 #include "verdict/analysis.h"
 
 #include <ctype.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <xxhash.h>
 
 #include "base/stable_name.h"
 #include "base/text.h"
 #include "model/chain/wait_reason.h"
 #include "model/stack.h"
+#include "verdict/blame.h"
+
+#define TICKS_ENOUGH	   5			   /* to say where a thread was busy */
+#define REAL_TIME_PRIO_MAX (JANK_PRIO_OFFSET + 99) /* the lowest real-time priority */
 
 void stable_name__add_module(struct strbuf *sb, const char *module)
 {
@@ -34,116 +43,215 @@ void stable_name__add_module(struct strbuf *sb, const char *module)
 	strbuf__add(sb, name, len);
 }
 
-void stable_name__add_thread(struct strbuf *sb, const char *comm)
+/* --- the part of the verdict that is the fault */
+
+static bool is_runnable(const struct cause_part *part)
 {
-	for (; comm && *comm; comm++)
-		if (!isdigit((unsigned char)*comm))
-			strbuf__addc(sb, *comm);
+	return part__state(part) == JANK_STATE_RUNNABLE;
 }
 
+/* What another remedy helps against, whatever ran when the CPU was taken. */
+static bool is_withheld(const struct cause_part *part)
+{
+	return text__same(part->what, "throttled") || text__same(part->what, "frozen");
+}
+
+/* True if the thread waited for a CPU mostly after wake-ups: at the end of its waits. */
+static bool is_after_wait(const struct cause_part *part)
+{
+	return is_runnable(part) && text__same(part->what, "wakeup_latency");
+}
+
+/*
+ * Returns the part. Time waiting for a CPU comes on top of another cause, more of it on a busy
+ * machine, so the largest other part is the fault, if there is one.
+ */
+static size_t part_of(const struct cause *cause)
+{
+	size_t other = 0;
+
+	if (!is_runnable(&cause->parts[0]))
+		return 0;
+	for (size_t i = cause->part_cnt; i--;) {
+		if (is_withheld(&cause->parts[i]))
+			return i;
+		if (!is_runnable(&cause->parts[i]))
+			other = i;
+	}
+	return is_after_wait(&cause->parts[0]) ? 0 : other;
+}
+
+/* The state of the fault: JANK_STATE_RUNNING also if a busy thread did not get the CPU. */
+static uint32_t state_of(const struct analysis *analysis, size_t nr)
+{
+	const struct cause_part *part = &analysis->block->cause.parts[nr];
+	const struct sample *sample =
+		is_after_wait(part) ? analysis__main_sample(analysis, nr) : NULL;
+	uint32_t state = sample ? sample->state : part__state(part);
+
+	return state == JANK_STATE_RUNNABLE ? JANK_STATE_RUNNING : state;
+}
+
+/* --- the function, the call and the object */
+
+/*
+ * Without a name: where the function starts in its module, which another build may move. Without
+ * that, the module.
+ */
 static void add_frame(struct strbuf *text, const struct frame *frame)
 {
-	stable_name__add_function(text, frame->function);
+	if (frame->function)
+		stable_name__add_function(text, frame->function);
+	else if (frame->start)
+		strbuf__addf(text, "+%llx", (unsigned long long)frame->start);
 	strbuf__addc(text, '\n');
 	stable_name__add_module(text, frame->module);
 }
 
-static const struct frame *frame_of(const struct analysis *analysis)
+static const struct frame *frame_in(const struct analysis *analysis, size_t part)
+{
+	const struct frame *ret = culprit__common(analysis, part, NULL);
+
+	return ret ? ret : analysis->block->cause.parts[part].frame;
+}
+
+static size_t sample_cnt(const struct analysis *analysis, size_t part)
+{
+	size_t ret = 0;
+
+	for (size_t i = 0; i < analysis->block->sample_cnt; i++)
+		ret += analysis__weight(analysis, i, part) > 0;
+	return ret;
+}
+
+/*
+ * A busy thread may have few ticks in a short time on the CPU. If it lost the CPU more often, that
+ * says where it was busy.
+ */
+static const struct frame *busy_frame(const struct analysis *analysis, size_t nr)
 {
 	const struct cause *cause = &analysis->block->cause;
-	uint32_t state = part__state(&cause->parts[0]);
-	const struct frame *ret = NULL;
+	const struct frame *ret = frame_in(analysis, nr);
+	size_t cnt = ret ? sample_cnt(analysis, nr) : 0;
 
-	if (state < JANK_STATE_FIRST_BLOCKED)
-		ret = culprit__common(analysis, 0, NULL);
-	return ret ? ret : cause->frame;
-}
+	if (is_runnable(&cause->parts[nr]) || cnt >= TICKS_ENOUGH)
+		return ret;
+	for (size_t i = 0; i < cause->part_cnt; i++) {
+		const struct frame *lost =
+			is_runnable(&cause->parts[i]) ? frame_in(analysis, i) : NULL;
 
-/* Adds only the type of the wait object: "tcp", "unix", "pipe". */
-static void add_sort(struct strbuf *text, const struct sample *sample)
-{
-	const struct wait_object *waited = sample ? sample->waited : NULL;
-	const char *name = waited ? waited->peer : NULL;
-
-	if (waited && !name)
-		name = waited->target;
-	if (!name)
-		return;
-	strbuf__addc(text, '\n');
-	strbuf__add(text, name, strcspn(name, " :"));
-}
-
-/*
- * For a function without a name: its module, which stays the same if a new build moves the
- * function; the process and the system call.
- */
-static void add_place(struct strbuf *text, const struct analysis *analysis)
-{
-	const struct frame *frame = frame_of(analysis);
-	const char *syscall;
-
-	if (frame && frame->function) {
-		add_frame(text, frame);
-		return;
+		if (lost && (!ret || sample_cnt(analysis, i) > cnt))
+			return lost;
 	}
-	if (frame && frame->module) {
-		stable_name__add_module(text, frame->module);
-		strbuf__addc(text, '\n');
-	}
-	syscall = culprit__syscall(analysis, 0);
-	strbuf__addf(text, "%s\n%s", analysis->block->process ? analysis->block->process : "",
-		     syscall ? syscall : "");
-	add_sort(text, analysis__main_sample(analysis, 0));
+	return ret;
 }
 
-/* Running and runnable are one word: whether a thread gets the CPU is chance, too. */
-static const char *state_word(uint32_t state)
+static void add_place(struct strbuf *text, const struct analysis *analysis,
+		      const struct frame *frame)
 {
-	if (state == JANK_STATE_RUNNING || state == JANK_STATE_RUNNABLE)
-		return "cpu";
-	return state < JANK_STATE_CNT ? state__name(state) : "";
-}
-
-/*
- * True if the thread's name identifies it in every run. Its function is not always known, for
- * example if it began to wait before tracing started.
- */
-static bool has_own_name(const struct block *block, const struct other_task *task)
-{
-	return task->pid != block->pid || !block->process ||
-	       strncmp(task->comm, block->process, JANK_COMM_SZ - 1);
-}
-
-/* Adds the last link of the chain and its activity. */
-static void add_end(struct strbuf *text, const struct block *block, const struct link *end)
-{
-	struct activity activity = activity__of_link(block, end - block->chain);
-	const char *reason = wait_reason__of(&activity);
-	const struct frame *frame = stack__app_frame(&end->stack);
-
-	if (!frame || !frame->function)
-		frame = stack__app_frame(&end->wake_stack);
-	if (has_own_name(block, &end->task))
-		frame = NULL;
-	strbuf__addf(text, "\n%s\n%s\n%s\n", end->role == LINK_HELD ? "held" : "woke",
-		     state_word(end->state), reason ? reason : "");
-	if (frame && frame->function)
+	if (frame)
 		add_frame(text, frame);
 	else
-		stable_name__add_thread(text, end->task.comm);
+		strbuf__adds(text, analysis->block->process ? analysis->block->process : "");
+}
+
+static const char *class_of_socket(const struct jank_rec_waited *raw)
+{
+	if (raw->family == AF_UNIX)
+		return "unix";
+	if (raw->family != AF_INET && raw->family != AF_INET6)
+		return "socket";
+	return raw->type == SOCK_STREAM ? "tcp" : raw->type == SOCK_DGRAM ? "udp" : "ip";
+}
+
+static const char *class_of_file(const struct jank_rec_waited *raw)
+{
+	static const struct {
+		mode_t mode;
+		const char *class;
+	} rows[] = { { S_IFREG, "file" },    { S_IFDIR, "file" },   { S_IFIFO, "pipe" },
+		     { S_IFSOCK, "socket" }, { S_IFCHR, "device" }, { S_IFBLK, "device" } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if ((raw->mode & S_IFMT) == rows[i].mode)
+			return rows[i].class;
+	return "anonymous"; /* an eventfd, a timerfd … */
+}
+
+/* By what the probe saw; names are looked up later, when the object may be gone. */
+static const char *class_of(const struct sample *sample)
+{
+	const struct jank_rec_waited *raw = sample && sample->waited ? &sample->waited->raw : NULL;
+
+	if (raw && raw->hdr.flags & JANK_WAITED_SOCKET)
+		return class_of_socket(raw);
+	return raw && raw->hdr.flags & JANK_WAITED_FILE ? class_of_file(raw) : "";
+}
+
+/* "mutex", by the thread's own stack and call. */
+static const char *lock_of(const struct sample *sample)
+{
+	struct activity activity;
+
+	if (!sample || sample->state != JANK_STATE_FUTEX)
+		return NULL;
+	activity = activity__of_sample(sample);
+	activity.waker_tid = 0;
+	return wait_reason__of_futex(&activity);
+}
+
+static void add_wait(struct strbuf *text, const struct analysis *analysis, size_t part)
+{
+	const struct sample *sample = analysis__main_sample(analysis, part);
+	const char *syscall = culprit__syscall(analysis, part), *lock = lock_of(sample);
+
+	strbuf__addf(text, "\n%s\n%s\n%s", syscall ? syscall : "", class_of(sample),
+		     lock ? lock : "");
+}
+
+/* --- all of it */
+
+/* A real-time task took the CPU at one place for all of the time; others take turns with us. */
+static bool is_of_real_time(const struct block *block, const struct cause_part *part)
+{
+	struct runners by;
+
+	if (!is_runnable(part) || !text__same(part->what, "priority"))
+		return false;
+	by = runners__of(block->preemptors, block->preemptor_cnt, block->pid, block->facts.prio);
+	return by.task && by.task->prio <= REAL_TIME_PRIO_MAX;
+}
+
+/* True if the CPU was taken at a random place, for a reason outside of the function. */
+static bool is_taken(const struct block *block, const struct cause_part *part)
+{
+	return is_withheld(part) || text__same(part->what, "interrupts") ||
+	       is_of_real_time(block, part);
 }
 
 void signature__make(struct analysis *analysis)
 {
 	struct cause *cause = &analysis->block->cause;
-	const struct link *end = analysis__chain_end(analysis, 0);
+	size_t nr = part_of(cause);
+	const struct cause_part *part = &cause->parts[nr];
+	uint32_t state = state_of(analysis, nr);
 	struct strbuf text = STRBUF_INIT;
 
-	strbuf__addf(&text, "%s\n%s\n", cause->kind, cause->what ? cause->what : "");
-	add_place(&text, analysis);
-	if (end)
-		add_end(&text, analysis->block, end);
+	if (is_withheld(part) || (!nr && is_taken(analysis->block, part))) {
+		strbuf__addf(&text, "%s\n%s", part->what, analysis->block->process ?: "");
+	} else if (state == JANK_STATE_RUNNING) {
+		bool has_word =
+			part->what && !is_runnable(part) && !is_taken(analysis->block, part);
+
+		/* One word: whether a busy thread gets the CPU is chance. */
+		strbuf__addf(&text, "cpu\n%s\n", has_word ? part->what : "");
+		add_place(&text, analysis, busy_frame(analysis, nr));
+	} else {
+		strbuf__addf(&text, "%s\n", state__name(state));
+		add_place(&text, analysis, frame_in(analysis, nr));
+		add_wait(&text, analysis, nr);
+	}
 	snprintf(cause->signature, sizeof(cause->signature), "%016llx",
-		 (unsigned long long)XXH64(strbuf__str(&text), text.len, 0));
+		 (unsigned long long)XXH64(strbuf__str(&text), text.len, SIGNATURE_VERSION));
 	strbuf__free(&text);
 }

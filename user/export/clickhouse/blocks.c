@@ -52,6 +52,8 @@ static void put_cause(struct row *row, const Jankbpf__Block *block)
 		row__text(row, "kind", cause->kind);
 		row__text(row, "what", cause->what);
 		row__text(row, "signature", cause->signature);
+		row__number(row, "signature_version",
+			    value__signature_version(cause->signature_version));
 		row__text(row, "sentence", cause->summary);
 		strbuf__reset(&sb);
 		if (cause->frame)

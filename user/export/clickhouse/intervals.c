@@ -176,6 +176,7 @@ static void add_left_out(struct strbuf *out, const struct batch *batch, size_t n
 	row__text(&row, "loop", left->loop);
 	row__text(&row, "kind", left->kind);
 	row__text(&row, "signature", left->signature);
+	row__number(&row, "signature_version", value__signature_version(left->signature_version));
 	row__text(&row, "function", left->function);
 	row__number(&row, "blocks", left->blocks);
 	row__number(&row, "total_ns", left->total_ns);

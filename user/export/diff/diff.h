@@ -68,6 +68,7 @@ struct diff_input {
 	size_t interval_cnt;
 	/* Intervals since the last summary: the summary has their counts, too. */
 	uint64_t run_interval_cnt;
+	uint64_t signature_versions; /* of its blocks: bit N for version N, 63 for all above */
 };
 
 struct diff {
@@ -77,6 +78,15 @@ struct diff {
 };
 
 void diff__free(struct diff *diff);
+
+/* Adds the version of some signatures of a side (0: 1). */
+void diff__add_signature_version(struct diff *diff, unsigned side, uint64_t version);
+
+/*
+ * True if all signatures of both sides were made in the same way. If not, one fault may have two of
+ * them, so faults are not compared.
+ */
+bool diff__has_one_signature_version(const struct diff *diff);
 
 /* Adds a record to a side. 0 or -ENOMEM. */
 int diff__add(struct diff *diff, unsigned side, const Jankbpf__Record *record);

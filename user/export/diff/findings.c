@@ -252,7 +252,7 @@ static int compare_quantile(const struct diff_loop *loop, size_t nr, struct diff
 	return add(ret, &finding);
 }
 
-static int compare_loop(struct diff_loop *loop, struct diff_findings *ret)
+static int compare_loop(struct diff_loop *loop, bool by_signature, struct diff_findings *ret)
 {
 	struct diff_fault *fault, *next;
 	int res = 0;
@@ -264,7 +264,8 @@ static int compare_loop(struct diff_loop *loop, struct diff_findings *ret)
 		return 0;
 	}
 	HASH_ITER (hh, loop->faults, fault, next)
-		res = res ?: compare_rates(loop, fault, ret);
+		if (by_signature || !*fault->key)
+			res = res ?: compare_rates(loop, fault, ret);
 	if (loop->sides[DIFF_A].interval_cnt < INTERVALS_MIN ||
 	    loop->sides[DIFF_B].interval_cnt < INTERVALS_MIN) {
 		ret->few_cnt++;
@@ -320,12 +321,13 @@ static int compare(const void *a, const void *b)
 
 int diff__compare(struct diff *diff, struct diff_findings *ret)
 {
+	bool by_signature = diff__has_one_signature_version(diff);
 	struct diff_loop *loop, *next;
 	int res = 0;
 
 	*ret = (struct diff_findings){};
 	HASH_ITER (hh, diff->loops, loop, next)
-		res = res ?: compare_loop(loop, ret);
+		res = res ?: compare_loop(loop, by_signature, ret);
 	if (!res)
 		res = adjust(ret);
 	if (res) {

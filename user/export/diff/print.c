@@ -117,10 +117,40 @@ static void add_counts(struct strbuf *sb, const struct diff_findings *findings)
 		     worse, better, findings->cnt, DIFF_FALSE_SHARE * 100);
 }
 
+/* "1 and 2" */
+static void add_versions(struct strbuf *sb, uint64_t versions)
+{
+	const char *between = "";
+
+	for (unsigned i = 0; i < 64; i++) {
+		if (!(versions >> i & 1))
+			continue;
+		strbuf__addf(sb, "%s%u", between, i);
+		between = " and ";
+	}
+}
+
+static void add_note_on_signatures(struct strbuf *sb, const struct diff *diff)
+{
+	if (diff__has_one_signature_version(diff))
+		return;
+	for (unsigned i = 0; i < DIFF_SIDES; i++) {
+		strbuf__addf(sb, i ? ", B of version " : "A has signatures of version ");
+		if (diff->inputs[i].signature_versions)
+			add_versions(sb, diff->inputs[i].signature_versions);
+		else
+			strbuf__adds(sb, "none");
+	}
+	strbuf__adds(sb, ": one fault differs between them, so faults are not compared, only all "
+			 "blocks of a loop; for the same version give journals, or trace both "
+			 "sides with one jankbpf\n");
+}
+
 /* What was not compared. */
 static void add_notes(struct strbuf *sb, const struct diff *diff,
 		      const struct diff_findings *findings)
 {
+	add_note_on_signatures(sb, diff);
 	for (unsigned i = 0; i < DIFF_SIDES; i++)
 		if (findings->only_cnt[i])
 			strbuf__addf(sb, "%zu kinds of loop are only in %c, and not compared\n",
@@ -211,8 +241,15 @@ void diff__add_json(struct strbuf *sb, const struct diff *diff,
 		jsonw__u64(&w, diff->inputs[i].loss_cnt);
 		jsonw__key(&w, "loops_only_here");
 		jsonw__u64(&w, findings->only_cnt[i]);
+		jsonw__karray(&w, "signature_versions");
+		for (unsigned nr = 0; nr < 64; nr++)
+			if (diff->inputs[i].signature_versions >> nr & 1)
+				jsonw__u64(&w, nr);
+		jsonw__array_end(&w);
 		jsonw__object_end(&w);
 	}
+	jsonw__key(&w, "faults_compared");
+	jsonw__bool(&w, diff__has_one_signature_version(diff));
 	jsonw__key(&w, "findings");
 	jsonw__array(&w);
 	for (size_t i = 0; i < findings->cnt; i++)

@@ -213,6 +213,20 @@ static void add_losses(struct diff_input *input, const Jankbpf__Lost *lost)
 		input->loss_cnt += loss.cnt;
 }
 
+void diff__add_signature_version(struct diff *diff, unsigned side, uint64_t version)
+{
+	version = value__signature_version(version);
+	diff->inputs[side].signature_versions |= 1ull << (version < 63 ? version : 63);
+}
+
+bool diff__has_one_signature_version(const struct diff *diff)
+{
+	uint64_t all =
+		diff->inputs[DIFF_A].signature_versions | diff->inputs[DIFF_B].signature_versions;
+
+	return !(all & (all - 1));
+}
+
 /* Blocks that limits of an agent counted without a record, somewhere in the interval. */
 static int add_left_out(struct diff *diff, unsigned nr, const Jankbpf__LeftOut *left,
 			uint64_t at_ns)
@@ -222,6 +236,8 @@ static int add_left_out(struct diff *diff, unsigned nr, const Jankbpf__LeftOut *
 	int res = get_loop(diff, left->process, left->loop, &loop);
 
 	diff->inputs[nr].block_cnt += left->blocks;
+	if (left->signature)
+		diff__add_signature_version(diff, nr, left->signature_version);
 	for (int i = 0; i < 2 && !res && loop; i++) { /* its fault, and all */
 		if (!i && !left->signature)
 			continue;
@@ -338,6 +354,8 @@ static int add_block(struct diff *diff, unsigned nr, const Jankbpf__Block *block
 	    !is_inside(&diff->inputs[nr], start_ns))
 		return 0;
 	diff->inputs[nr].block_cnt++;
+	if (signature)
+		diff__add_signature_version(diff, nr, block->cause->signature_version);
 	res = get_loop(diff, block->process, block->loop, &loop);
 	for (int i = 0; i < 2 && !res && loop; i++) { /* its fault, and all */
 		if (!i && !signature)

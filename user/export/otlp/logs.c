@@ -69,6 +69,8 @@ static void add_cause(struct otlp *o, struct list *list, const Jankbpf__Cause *c
 		attr__double(o, list, "jankbpf.cause.share", value__share(cause->share));
 	attr__text(o, list, "jankbpf.cause.summary", cause->summary);
 	attr__text(o, list, "jankbpf.signature", cause->signature);
+	if (cause->has_signature_version)
+		attr__int(o, list, "jankbpf.signature.version", cause->signature_version);
 	if (!cause->frame)
 		return;
 	attr__text(o, list, "code.function.name", cause->frame->function);

@@ -164,6 +164,8 @@ static Jankbpf__Fault fault_of(const Jankbpf__Block *block, const char *key)
 	ret.summary = cause->summary;
 	ret.frame = cause->frame;
 	ret.signature = cause->signature;
+	ret.has_signature_version = cause->has_signature_version;
+	ret.signature_version = cause->signature_version;
 	ret.process = block->process;
 	ret.has_pid = block->has_pid;
 	ret.pid = block->pid;

@@ -157,6 +157,8 @@ static Jankbpf__LeftOut *message_of(const Jankbpf__Block *block)
 	if (block)
 		res = copy(&ret->process, block->process) ?: copy(&ret->unit, block->unit)
 				?: copy(&ret->loop, block->loop);
+	ret->has_signature_version = cause && cause->has_signature_version;
+	ret->signature_version = cause ? cause->signature_version : 0;
 	if (!res && cause)
 		res = copy(&ret->signature, cause->signature) ?: copy(&ret->kind, cause->kind)
 				?: copy(&ret->function, cause->frame ? cause->frame->function : NULL);

@@ -108,6 +108,8 @@ static Jankbpf__Cause *cause_of(struct record *r, const struct cause *cause)
 		SET(ret, confidence, value__share(cause->confidence));
 	ret->frame = cause->frame ? record__frame(r, cause->frame) : NULL;
 	ret->signature = cause->signature[0] ? (char *)cause->signature : NULL;
+	if (ret->signature)
+		SET(ret, signature_version, SIGNATURE_VERSION);
 	ret->parts = record__array(r, cause->part_cnt, &ret->n_parts);
 	for (size_t i = 0; i < ret->n_parts; i++)
 		ret->parts[i] = part_of(r, &cause->parts[i]);
