@@ -88,11 +88,12 @@ struct jank_thread {
 	__u64 clock_off_ns; /* CLOCK_MONOTONIC minus the run queue's clock, at the last switch-in */
 	__u64 sp;	    /* user stack pointer of the loop's outermost wait */
 	__s32 fd;	    /* the loop's epoll descriptor; -1: not known */
-	__u32 phase;	    /* JANK_PHASE_* */
-	__u32 loop;	    /* JANK_LOOP_* */
 	__u32 state;	    /* JANK_STATE_*, while a dispatch is open */
-	__u32 accounted;    /* it was off the CPU in this dispatch: state_ns is in use */
-	__u32 looper_entry; /* in pollOnce, before its epoll_wait */
+	__u8 phase;	    /* JANK_PHASE_* */
+	__u8 loop;	    /* JANK_LOOP_* */
+	__u8 accounted;	    /* it was off the CPU in this dispatch: state_ns is in use */
+	__u8 looper_entry;  /* in pollOnce, before its epoll_wait */
+	__s32 ready_cnt;
 	__u64 start_delay_ns; /* of the open dispatch: from the wake-up to start_ns */
 	/*
 	 * In its loop's wait: time when it was woken, or lost the CPU before it could sleep; 0: it
@@ -100,8 +101,6 @@ struct jank_thread {
 	 */
 	__u64 woken_ns;
 	__u64 frozen_ns; /* and in it: since when it was frozen before that; 0: it was not */
-	__s32 ready_cnt;
-	__u32 evidence; /* stack_cnt, shed_cnt, wakeup_missed_cnt or hang_sent is not 0 */
 
 	__u64 state_ns[JANK_STATE_CNT];
 	__u64 key;	/* address of the android::Looper */
@@ -110,10 +109,17 @@ struct jank_thread {
 	__u64 nested_sp;
 	__s32 nested_fd;
 	__u32 nested_cnt; /* consecutive waits on nested_fd at nested_sp */
-	__u32 stack_cnt, shed_cnt, wakeup_missed_cnt, hang_sent;
-	__u32 counted;	   /* included in jank_runnable_cnt */
-	__u32 nested_left; /* it left the CPU in a nested wait, which was judged then */
-	__u32 leave_flags; /* of the span that begins: JANK_STACK_FROZEN or 0 */
+	__u32 stack_cnt, shed_cnt, wakeup_missed_cnt;
+	__u16 hang_sent;
+	__u16 leave_flags; /* of the span that begins: JANK_STACK_FROZEN or 0 */
+	__u8 evidence;	   /* stack_cnt, shed_cnt, wakeup_missed_cnt or hang_sent is not 0 */
+	__u8 counted;	   /* included in jank_runnable_cnt */
+	__u8 nested_left;  /* it left the CPU in a nested wait, which was judged then */
+	__u8 waits_else;   /* it also sleeps in calls that are no wait for work */
+	__u8 ask_backoff;  /* how often the time between questions was doubled */
+	__u8 rests;	   /* it rests further out than it polls (park__gives_up) */
+	__u8 needs_copy;   /* it is not announced without a copy of its stack (poll__confirm) */
+	__u8 off;	   /* JANK_OFF_*: that loop is not wanted, see off.bpf.h */
 	__u64 spill; /* hides a value from the verifier: compat__on_task_stack, thread__count */
 
 	struct jank_place place; /* place of a polling loop's wait, on probation or not */
@@ -121,16 +127,16 @@ struct jank_thread {
 	struct jank_place look;	 /* place where it last looked for work: poll__looks_often */
 	__u64 look_sleeps;	 /* task->nvcsw at that time */
 	/* on probation: number of this trial of the thread; 0: not on probation */
-	__u32 trial;
-	__u32 trial_cnt;
-	__u64 row_cnt;	/* on probation: waits in a row at `place` */
+	__u16 trial;
+	__u16 trial_cnt;
+	__u32 row_cnt;	/* on probation: waits in a row at `place` */
 	__u64 trial_ns; /* begin of the last trial */
 
 	__u32 parks;	/* JANK_PARKS_* of the process, as of park_gen */
 	__u32 park_gen; /* jank_park_gen at that time */
 	__u32 park_cnt; /* consecutive waits at `park` */
-	__u32 park_ask_cnt;
-	__u64 verdict; /* JANK_PARK_* of the last wait that was asked about (poll__learn) */
+	__u16 park_ask_cnt;
+	__u16 verdict; /* JANK_PARK_* of the last wait that was asked about (poll__learn) */
 	struct jank_park_place park;  /* where it slept last */
 	struct jank_park_place asked; /* the last place that it asked about */
 	/* identity of the interpreter's frames at the place on probation; 0: not known */
@@ -139,14 +145,9 @@ struct jank_thread {
 	/* begin of the dispatch that a park opened; 0: it slept otherwise since */
 	__u64 park_start_ns;
 	__u64 park_ask_ns; /* end of the period in which questions are counted */
-	__u64 waits_else;  /* nonzero: it also sleeps in calls that are no wait for work */
 	/* service whose connections its loop accepts (client.bpf.h); 0: none */
 	__u64 service;
-	__u64 code;	   /* user instruction pointer where its loop waits in epoll */
-	__u64 off;	   /* JANK_OFF_*: that loop is not wanted, see off.bpf.h */
-	__u64 ask_backoff; /* how often the time between questions was doubled */
-	__u32 rests;	   /* it rests further out than it polls (park__gives_up) */
-	__u32 needs_copy;  /* it is not announced without a copy of its stack (poll__confirm) */
+	__u64 code; /* user instruction pointer where its loop waits in epoll */
 
 	struct jank_handled handled;
 
@@ -168,6 +169,8 @@ struct jank_thread {
 	struct jank_await await;
 	struct jank_stack_buf span; /* the current span off the CPU */
 };
+/* In task storage recent kernels give at most two pages, with their header (kernel-facts.md). */
+_Static_assert(sizeof(struct jank_thread) <= 8192 - 96, "jank_thread fits into task storage");
 
 /*
  * Log of the tasks that ran on a CPU recently; kept only while a traced thread waits for a CPU

@@ -223,7 +223,7 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 	t->leave_flags = frozen ? JANK_STACK_FROZEN : 0; /* read again below, as the state is */
 	if ((jank_conf.infer_begin || frozen) && sched__waits(t, task, sleeps, frozen, now))
 		return;
-	frozen = *(volatile __u32 *)&t->leave_flags;
+	frozen = *(volatile __u16 *)&t->leave_flags;
 	if (t->off) {
 		off__leave(t, task);
 		return;
@@ -250,7 +250,7 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 	if (!t->handled.taken)
 		read_message__all(t, task);
 	record__head(&rec->hdr, JANK_REC_STACK, 0, now, task);
-	rec->hdr.flags |= *(volatile __u32 *)&t->leave_flags;
+	rec->hdr.flags |= *(volatile __u16 *)&t->leave_flags;
 	rec->dispatch_ns = t->start_ns;
 	rec->t_ns = now;
 	rec->ns = 0;
