@@ -265,6 +265,19 @@ __weak __noinline int copy_user_stack__release(__u32 tid)
 	return 0;
 }
 
+/* Copies and sends the current task's stack at once; its STACK must follow. */
+static __always_inline int copy_user_stack__send_now(u64 dispatch_ns, u64 now)
+{
+	__u32 tid = pids__tid(KERNEL_CURRENT());
+	int err;
+
+	if (copy_user_stack__take(dispatch_ns, now))
+		return -1;
+	err = copy_user_stack__send(tid, now);
+	copy_user_stack__release(tid);
+	return err;
+}
+
 /*
  * Sends the current task's stack in a wait, before its WAIT record. If user space read it from
  * outside, a page of a file system that never answers would block the reader forever.

@@ -434,6 +434,11 @@ _Static_assert(sizeof(struct jank_rec_message) ==
 #define JANK_END_EXEC 2
 #define JANK_END_OPEN 3 /* a hang: still open */
 #define JANK_END_MARK 4 /* the next message of the same wait began */
+/*
+ * A handler in which the loop turned, deeper in the stack; these turns are dispatches of their own.
+ * Its only evidence is a STACK record with JANK_STACK_NESTED. A block only if its stack says so.
+ */
+#define JANK_END_NESTED 5
 
 /*
  * hdr.flags of BLOCK and HANG: number of the thread's trial, while it is not yet known to wait in a
@@ -493,6 +498,8 @@ _Static_assert(sizeof(struct jank_task) == 32, "jank_task");
 #define JANK_STACK_START                                                                           \
 	512 /* time t_ns, ns from the wake-up in the loop's wait to the CPU; no frames */
 #define JANK_STACK_CUT_SLICES 1024 /* some of the slices in the span are missing */
+/* of a nested wait (JANK_END_NESTED): t_ns is the time of the copy, ns 0 */
+#define JANK_STACK_NESTED 8192
 #define JANK_STACK_BEFORE                                                                          \
 	256 /* OTHER: the span's begin was missed: t_ns from the CPU clock, one user frame */
 
@@ -580,8 +587,10 @@ _Static_assert(sizeof(struct jank_vblanks) == 8 + 16 * (256 + 64), "jank_vblanks
 
 /*
  * Input of the unwinder for a user stack; precedes its STACK, OTHER or WAIT and has the same tid
- * and t_ns. copy_sz bytes follow: the stack from the stack pointer on.
+ * and t_ns. copy_sz bytes follow: the stack from the stack pointer on. With JANK_COPY_NESTED in
+ * dispatch_ns it is that of a handler whose nested turns are dispatches of their own meanwhile.
  */
+#define JANK_COPY_NESTED (1ull << 63)
 struct jank_rec_copy {
 	struct jank_rec hdr;
 	__u64 dispatch_ns;

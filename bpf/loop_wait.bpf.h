@@ -14,6 +14,7 @@
 #include "bpf/copy_user_stack.bpf.h"
 #include "bpf/loop.bpf.h"
 #include "bpf/message.bpf.h"
+#include "bpf/nest.bpf.h"
 #include "bpf/off.bpf.h"
 #include "bpf/thread.bpf.h"
 
@@ -86,6 +87,7 @@ static __noinline int loop_wait__adopt(struct jank_thread *t, struct task_struct
 		t->place.turn_cnt = 0;
 	}
 	loop__set_fd(t, task, fd);
+	nest__forget(t);
 	t->code = compat__user_ip(compat__user_regs(task));
 	t->sp = sp;
 	t->nested_cnt = 0;
@@ -205,8 +207,15 @@ static __noinline int loop_wait__from_poll(struct jank_thread *t, struct task_st
 	return true;
 }
 
-/* The depth of the outermost wait is updated once in so many dispatches. */
-#define SP_EVERY 64
+/* The loop's wait begins at another depth than before. A place further out is sent again. */
+static __noinline int loop_wait__at_depth(struct jank_thread *t, struct task_struct *task, u64 sp,
+					  u64 now)
+{
+	if (!nest__turn(t, task, sp, now))
+		return 0;
+	copy_user_stack__send_wait(now);
+	return loop_wait__send(t, task, now);
+}
 
 /* A thread is about to wait in epoll. sp: see loop_wait__sp. */
 static __always_inline void loop_wait__begin(struct task_struct *task, s32 fd, u64 sp)
@@ -220,13 +229,11 @@ static __always_inline void loop_wait__begin(struct task_struct *task, s32 fd, u
 		return;
 	now = bpf_ktime_get_ns();
 	if (fd == t->fd) {
+		sp = loop_wait__sp(task, sp);
+		if (sp != t->turn_sp)
+			loop_wait__at_depth(t, task, sp, now);
 		loop_wait__close(t, task, now);
 		t->nested_cnt = 0;
-		if (!(t->dispatch_cnt % SP_EVERY)) {
-			sp = loop_wait__sp(task, sp);
-			if (sp > t->sp)
-				t->sp = sp;
-		}
 	} else if (!loop_wait__other(t, task, fd, loop_wait__sp(task, sp), now)) {
 		return;
 	}
@@ -280,6 +287,7 @@ static __noinline int loop_wait__missed(struct jank_thread *t, s32 fd)
 static __always_inline void loop_wait__end(struct task_struct *task, long ret, s32 fd, u64 events)
 {
 	struct jank_thread *t = loop_wait__thread(task, JANK_LOOP_EPOLL);
+	bool slept;
 	u64 now;
 
 	if (!t || t->loop == JANK_LOOP_POLL)
@@ -294,7 +302,9 @@ static __always_inline void loop_wait__end(struct task_struct *task, long ret, s
 	}
 	t->ready_cnt = ret;
 	message__begin(t, events);
+	slept = t->woken_ns;
 	thread__open(t, task, now);
+	nest__returns(t, slept, now);
 }
 
 /*
@@ -312,10 +322,10 @@ static __always_inline bool loop_wait__begun(struct jank_thread *t, struct task_
 		if (!loop_wait__other(t, task, fd, compat__user_sp(regs), now))
 			return false;
 	} else {
+		if (compat__user_sp(regs) != t->turn_sp)
+			loop_wait__at_depth(t, task, compat__user_sp(regs), now);
 		loop_wait__close_behind(t, task, now, behind);
 		t->nested_cnt = 0;
-		if (!(t->dispatch_cnt % SP_EVERY) && compat__user_sp(regs) > t->sp)
-			t->sp = compat__user_sp(regs);
 	}
 	t->looper_entry = 0;
 	t->phase = JANK_PHASE_WAITING;
@@ -332,6 +342,7 @@ static __always_inline void loop_wait__turn(struct task_struct *task, struct pt_
 					    long ret)
 {
 	struct jank_thread *t = loop_wait__thread(task, JANK_LOOP_EPOLL);
+	bool slept;
 	u64 now;
 
 	if (!t)
@@ -356,7 +367,9 @@ static __always_inline void loop_wait__turn(struct task_struct *task, struct pt_
 	}
 	t->ready_cnt = ret;
 	message__begin(t, compat__syscall_arg(regs, 1));
+	slept = t->woken_ns;
 	thread__open(t, task, now);
+	nest__returns(t, slept, now);
 }
 
 #endif

@@ -72,6 +72,18 @@ struct jank_handled {
 	struct jank_rec_message rec;
 };
 
+/*
+ * A handler whose nested turns are dispatches of their own (nest.bpf.h). The index is the last bits
+ * of the thread id: of two such threads with the same bits the later one has the place.
+ */
+#define JANK_NEST_CNT 128
+struct jank_nest {
+	__u64 state_ns[JANK_STATE_CNT]; /* of all dispatches since jank_thread.nest_ns */
+	__u32 tid;
+	__u32 turn_cnt;
+	__u64 told; /* the stack of a nested wait was sent */
+};
+
 #define JANK_OFF_MARKED 1
 #define JANK_OFF_TOLD	2 /* its counts were sent with JANK_THREAD_LAST */
 
@@ -101,6 +113,8 @@ struct jank_thread {
 	 */
 	__u64 woken_ns;
 	__u64 frozen_ns; /* and in it: since when it was frozen before that; 0: it was not */
+	__u64 turn_sp;	 /* user stack pointer of the loop's last wait; 0: see nest__turn */
+	__u64 nest_ns;	 /* begin of the handler that waits in its own loop; 0: none does */
 
 	__u64 state_ns[JANK_STATE_CNT];
 	__u64 key;	/* address of the android::Looper */
@@ -169,8 +183,10 @@ struct jank_thread {
 	struct jank_await await;
 	struct jank_stack_buf span; /* the current span off the CPU */
 };
+#ifndef JANK_PLAIN
 /* In task storage recent kernels give at most two pages, with their header (kernel-facts.md). */
 _Static_assert(sizeof(struct jank_thread) <= 8192 - 96, "jank_thread fits into task storage");
+#endif
 
 /*
  * Log of the tasks that ran on a CPU recently; kept only while a traced thread waits for a CPU

@@ -88,6 +88,7 @@ static __noinline int poll__set_place(struct jank_thread *t, const struct jank_p
 	if (poll__class(at->nr) == JANK_CLASS_POLL_FDS)
 		t->place.first_fd = poll__first_fd(at);
 	t->sp = at->sp;
+	nest__forget(t);
 	return 0;
 }
 
@@ -328,9 +329,14 @@ static __noinline int poll__begun(struct jank_thread *t, struct task_struct *tas
 {
 	if (!poll__here(&t->place, at))
 		return t->trial ? poll__moves(t, task, at) : poll__elsewhere(t, task, at, now);
-	loop_wait__close_behind(t, task, now, behind);
-	if (at->sp + POLL_SP_SLOP >= t->place.sp) /* keep the outermost place */
+	if (at->sp + NEST_DEPTH >= t->place.sp) { /* keep the outermost place */
+		if (t->nest_ns)
+			nest__end(now);
 		t->sp = t->place.sp = at->sp;
+	} else {
+		nest__turn(t, task, at->sp, now);
+	}
+	loop_wait__close_behind(t, task, now, behind);
 	t->place.fds = at->fds;
 	t->place.fd_cnt = at->fd_cnt;
 	t->place.set = at->set ?: t->place.set;
@@ -538,6 +544,7 @@ static __always_inline void poll__turn(struct task_struct *task, struct pt_regs 
 				       const struct jank_place *at, long ret)
 {
 	struct jank_thread *t = poll__thread(task, at);
+	bool slept;
 	u64 now;
 
 	if (!t)
@@ -567,7 +574,9 @@ static __always_inline void poll__turn(struct task_struct *task, struct pt_regs 
 		poll__count(t, task, now);
 	t->ready_cnt = ret;
 	message__begin(t, 0);
+	slept = t->woken_ns;
 	thread__open(t, task, now);
+	nest__returns(t, slept, now);
 }
 
 #endif

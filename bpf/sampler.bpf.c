@@ -79,13 +79,7 @@ static __always_inline void sampler__take_stack(void *ctx, struct jank_stack_buf
 
 static __always_inline bool sampler__copy(struct task_struct *task, u64 dispatch_ns, u64 now)
 {
-	int err;
-
-	if (!dispatch_ns || !jank_conf.copy_sz || copy_user_stack__take(dispatch_ns, now))
-		return false;
-	err = copy_user_stack__send(pids__tid(task), now);
-	copy_user_stack__release(pids__tid(task));
-	return !err;
+	return dispatch_ns && jank_conf.copy_sz && !copy_user_stack__send_now(dispatch_ns, now);
 }
 
 /*

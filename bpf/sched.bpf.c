@@ -250,6 +250,7 @@ static __always_inline void sched__exec(struct task_struct *task, pid_t machine_
 		t->key = 0;
 		t->fd = -1;
 		t->sp = 0;
+		nest__forget(t);
 		t->place.turn_cnt = 0;
 		t->trial = 0;
 		t->rests = 0;

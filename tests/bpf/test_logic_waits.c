@@ -5,8 +5,6 @@
  */
 #include "tests/bpf/logic_run.h"
 
-#define SP_EVERY 64 /* dispatches between two checks of the depth of the loop's wait */
-
 static void test_first(void)
 {
 	struct logic_step s;
@@ -46,15 +44,51 @@ static void test_nested(void)
 	s = BEGIN(one, 800);
 	ok(s.phase == 1 && s.dispatch_cnt == 1 && !s.nested_cnt && s.loop_sp == 1000,
 	   "a wait on the loop's own descriptor ends the dispatch, however deep");
-	for (int i = 0; i < SP_EVERY; i++) {
-		END(1);
-		s = BEGIN(one, 1200);
-	}
-	ok(s.dispatch_cnt == 1 + SP_EVERY && s.loop_sp == 1200,
-	   "waits from higher soon raise the loop's depth");
+	END(1);
+	s = BEGIN(one, 1200);
+	ok(s.dispatch_cnt == 2 && s.loop_sp == 1200, "a wait from higher raises the loop's depth");
 	END(1);
 	ok(BEGIN(two, 1100).phase == 2, "below it a wait is nested again");
 	is_uint(logic__lost(JANK_LOST_LOOP_CHANGED), 0, "no dispatch was given up");
+}
+
+static void test_within_handler(void)
+{
+	struct jank_conf conf = logic__conf();
+	struct logic_step open, s = { 0 };
+	struct event event;
+	uint64_t sum = 0;
+
+	conf.threshold_ns = 1000000; /* 1 ms: the programs take their times themselves */
+	logic__begin_with(&conf);
+	for (int i = 0; i < 5; i++) {
+		BEGIN(one, 1000);
+		open = END(1);
+	}
+	for (int i = 0; i < 3; i++) {
+		usleep(2000);
+		BEGIN(one, 500);
+		s = END(1);
+	}
+	is_uint(s.dispatch_cnt, 7, "each turn within a handler is a dispatch");
+	ok(logic__received(JANK_REC_STACK, &event) == 1 && event.hdr.flags == JANK_STACK_NESTED &&
+		   event.stack.rec.dispatch_ns == open.start_ns,
+	   "one stack of a nested wait is sent for the handler, once it is slow");
+	BEGIN(one, 1000 - 100);
+	is_uint(logic__received(JANK_REC_BLOCK, &event), 1,
+		"the loop's own depth, or nearly, ends the handler: a record");
+	for (int i = 0; i < JANK_STATE_CNT; i++)
+		sum += event.block.state_ns[i];
+	ok(event.block.end == JANK_END_NESTED && event.block.start_ns == open.start_ns &&
+		   event.block.duration_ns >= 6000000 && sum == event.block.duration_ns,
+	   "from the dispatch's begin on, with an account that sums up");
+	END(1);
+	BEGIN(one, 1000);
+	END(1);
+	BEGIN(one, 500);
+	END(1);
+	BEGIN(one, 1000);
+	ok(!logic__received(JANK_REC_STACK, &event), "a fast handler sends nothing");
 }
 
 static void test_missed_begin(void)
@@ -241,6 +275,7 @@ int main(void)
 	LOGIC_START("logic_wait", "logic_sched");
 	test_first();
 	test_nested();
+	test_within_handler();
 	test_missed_begin();
 	test_other_loop();
 	test_many_nested();

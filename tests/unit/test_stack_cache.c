@@ -353,6 +353,22 @@ static void test_next_dispatch(void)
 	stack_cache__free(cache);
 }
 
+/* A handler whose nested turns are dispatches of their own. */
+static void test_nested(void)
+{
+	struct stack_cache *cache = stack_cache__new(symbolizer, untraced, &maps, &losses);
+	struct block *block = block_with(7, 100);
+
+	take(cache, copy_of_us(7, 100, 50 | JANK_COPY_NESTED));
+	take(cache, copy_of_us(7, 120, 110));
+	take(cache, copy_of_us(7, 140, 130));
+	stack_cache__fill(cache, block);
+	is_uint(block->samples[0].stack.addresses[1], (uintptr_t)copy_of_us,
+		"a handler keeps its copy while its loop turns");
+	block__free(block);
+	stack_cache__free(cache);
+}
+
 static void test_script(void)
 {
 	struct stack_cache *cache = stack_cache__new(symbolizer, untraced, &maps, &losses);
@@ -414,6 +430,7 @@ int main(void)
 	test_room_of_dispatches();
 	test_rest();
 	test_next_dispatch();
+	test_nested();
 	test_script();
 	test_bad();
 	untraced_procs__free(untraced);

@@ -53,6 +53,22 @@ static void test_words(void)
 	   "any other word is none");
 }
 
+static void test_nested(void)
+{
+	struct unwatched_list list = {};
+
+	for (uint32_t i = 0; i < 2; i++) {
+		add(&list, UNWATCHED_NESTED, 7, "editor", "");
+		list.items[i].handler_cnt = 1 + i;
+		list.items[i].handler_ns = 10200000000;
+	}
+	snprintf(list.items[0].function, sizeof(list.items[0].function), "gtk_dialog_run");
+	is_lines(&list, 10,
+		 "editor (pid 7): 3 handlers ran the loop within, as a dialog does, for 20.4 s in "
+		 "gtk_dialog_run; a handler's own time is not reported then\n",
+		 "handlers that ran the loop: their number, time and functions");
+}
+
 static void test_lines(void)
 {
 	struct unwatched_list list = {};
@@ -176,6 +192,7 @@ int main(void)
 	test_words();
 	test_lines();
 	test_times();
+	test_nested();
 	test_one_line();
 	test_bounds();
 	return tap__done();

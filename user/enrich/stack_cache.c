@@ -28,7 +28,7 @@ struct entry;
  * needed.
  */
 struct thread {
-	uint32_t tid;
+	uint32_t tid; /* key_of */
 	uint64_t dispatch_ns;
 	struct entry *entries;
 	UT_hash_handle hh;
@@ -166,6 +166,12 @@ static struct entry *find(const struct stack_cache *cache, uint32_t tid, uint64_
 	return entry;
 }
 
+/* Thread ids have 22 bits. The turns of a handler's loop must not drop the handler's entry. */
+static uint32_t key_of(uint32_t tid, uint64_t dispatch_ns)
+{
+	return dispatch_ns & JANK_COPY_NESTED ? tid | 1u << 31 : tid;
+}
+
 /* Returns the thread, after dropping its entries of other dispatches. NULL: out of memory. */
 static struct thread *thread_in(struct stack_cache *cache, uint32_t tid, uint64_t dispatch_ns)
 {
@@ -196,7 +202,7 @@ static struct entry *find_or_add(struct stack_cache *cache, const struct jank_re
 	if (entry)
 		return entry;
 	if (dispatch_ns)
-		thread = thread_in(cache, hdr->tid, dispatch_ns);
+		thread = thread_in(cache, key_of(hdr->tid, dispatch_ns), dispatch_ns);
 	entry = dispatch_ns && !thread ? NULL : calloc(1, sizeof(*entry));
 	if (entry) {
 		entry->key = (struct key){ .t_ns = t_ns, .tid = hdr->tid };

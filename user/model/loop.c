@@ -18,8 +18,14 @@
 #define THREAD_MAX     65536
 #define EXPLAINED_PART 20 /* ignore waits below 1/20 of the dispatch */
 
+/*
+ * A handler in which the loop turns has evidence of its own, beside that of the turns: an entry
+ * with this bit in the key. Thread ids have 22 bits.
+ */
+#define NESTED_KEY (1u << 31)
+
 struct thread {
-	uint32_t tid;
+	uint32_t tid;	       /* or with NESTED_KEY */
 	uint64_t dispatch_ns;  /* start of the dispatch of this evidence */
 	uint64_t hang_due_ns;  /* due time of the dispatch reported as a hang; 0: none */
 	uint64_t hang_told_ns; /* its delay at the last report */
@@ -141,12 +147,13 @@ static void make_room(struct loops *loops)
 
 /*
  * The thread's entry, with evidence of this dispatch only. NULL: out of memory, too many threads,
- * or the dispatch ended before another one began (a late record of bpf/iter.bpf.c).
+ * or the dispatch ended before another one began (a late record of bpf/iter.bpf.c). nested:
+ * NESTED_KEY for the handler around nested turns, else 0.
  */
-static struct thread *thread_of(struct loops *loops, const struct jank_rec *hdr,
+static struct thread *thread_of(struct loops *loops, const struct jank_rec *hdr, uint32_t nested,
 				uint64_t dispatch_ns)
 {
-	uint32_t tid = hdr->tid;
+	uint32_t tid = hdr->tid | nested;
 	struct thread *thread;
 
 	HASH_FIND(hh, loops->threads, &tid, sizeof(tid), thread);
@@ -174,7 +181,8 @@ static struct thread *thread_of(struct loops *loops, const struct jank_rec *hdr,
 
 static int on_stack(struct loops *loops, const struct stack_event *event)
 {
-	struct thread *thread = thread_of(loops, &event->rec.hdr, event->rec.dispatch_ns);
+	uint32_t nested = event->rec.hdr.flags & JANK_STACK_NESTED ? NESTED_KEY : 0;
+	struct thread *thread = thread_of(loops, &event->rec.hdr, nested, event->rec.dispatch_ns);
 	int res;
 
 	if (!thread)
@@ -190,7 +198,7 @@ static int on_waited(struct loops *loops, const struct jank_rec_waited *rec)
 	int res;
 
 	if (rec->dispatch_ns) /* otherwise of another thread; its OTHER record follows */
-		thread = thread_of(loops, &rec->hdr, rec->dispatch_ns);
+		thread = thread_of(loops, &rec->hdr, 0, rec->dispatch_ns);
 	if (!thread)
 		return 0;
 	res = evidence__add_waited(&thread->evidence, rec);
@@ -200,7 +208,7 @@ static int on_waited(struct loops *loops, const struct jank_rec_waited *rec)
 
 static int on_message(struct loops *loops, const struct jank_rec_message *rec)
 {
-	struct thread *thread = thread_of(loops, &rec->hdr, rec->dispatch_ns);
+	struct thread *thread = thread_of(loops, &rec->hdr, 0, rec->dispatch_ns);
 	int res;
 
 	if (!thread)
@@ -212,7 +220,7 @@ static int on_message(struct loops *loops, const struct jank_rec_message *rec)
 
 static int on_facts(struct loops *loops, const struct jank_rec_facts *rec)
 {
-	struct thread *thread = thread_of(loops, &rec->hdr, rec->dispatch_ns);
+	struct thread *thread = thread_of(loops, &rec->hdr, 0, rec->dispatch_ns);
 
 	if (thread)
 		evidence__set_facts(&thread->evidence, rec);
@@ -253,10 +261,20 @@ static int explain(const struct loops *loops, struct dispatch *dispatch)
 	return chain__build(loops->history, &ask, &dispatch->chain);
 }
 
+/* The stack of one nested wait stands for all of them. */
+static void set_nested(struct dispatch *dispatch)
+{
+	struct evidence *evidence = &dispatch->evidence;
+
+	if (dispatch->rec.end == JANK_END_NESTED && evidence->sample_cnt)
+		evidence->samples[0].ns = dispatch->rec.state_ns[JANK_STATE_POLL];
+}
+
 static int on_block(struct loops *loops, const struct event *event, struct dispatch **ret)
 {
 	const struct jank_rec_block *rec = &event->block;
-	struct thread *thread = thread_of(loops, &rec->hdr, rec->start_ns);
+	uint32_t nested = rec->end == JANK_END_NESTED ? NESTED_KEY : 0;
+	struct thread *thread = thread_of(loops, &rec->hdr, nested, rec->start_ns);
 	struct dispatch *dispatch = calloc(1, sizeof(*dispatch));
 	int res = 0;
 
@@ -266,6 +284,7 @@ static int on_block(struct loops *loops, const struct event *event, struct dispa
 	dispatch->hang = event->kind == JANK_REC_HANG;
 	if (thread)
 		res = give_evidence(loops, dispatch, thread);
+	set_nested(dispatch);
 	evidence__sort(&dispatch->evidence, loops->losses);
 	if (!res)
 		res = explain(loops, dispatch);
@@ -277,14 +296,19 @@ static int on_block(struct loops *loops, const struct event *event, struct dispa
 	return 0;
 }
 
-static int on_thread_end(struct loops *loops, const struct event *event)
+static void forget(struct loops *loops, uint32_t key)
 {
-	uint32_t tid = event->hdr.tid;
 	struct thread *thread;
 
-	HASH_FIND(hh, loops->threads, &tid, sizeof(tid), thread);
+	HASH_FIND(hh, loops->threads, &key, sizeof(key), thread);
 	if (thread)
 		drop_thread(loops, thread);
+}
+
+static int on_thread_end(struct loops *loops, const struct event *event)
+{
+	forget(loops, event->hdr.tid);
+	forget(loops, event->hdr.tid | NESTED_KEY);
 	return hists__add(loops->ended, &event->thread);
 }
 
@@ -315,9 +339,11 @@ void loops__set_waiting(struct loops *loops, size_t bytes)
 
 int loops__event(struct loops *loops, const struct event *event, struct dispatch **ret)
 {
-	int history_res = thread_history__event(loops->history, event), res;
+	int history_res = 0, res;
 
 	*ret = NULL;
+	if (event->kind != JANK_REC_STACK || !(event->hdr.flags & JANK_STACK_NESTED))
+		history_res = thread_history__event(loops->history, event);
 	res = take_in(loops, event, ret);
 	make_room(loops);
 	return res ? res : history_res;

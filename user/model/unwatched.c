@@ -66,6 +66,10 @@ int unwatched__add_record(struct unwatched_list *list, const Jankbpf__NotWatched
 		 record->waits_in ? record->waits_in : "");
 	snprintf(item.loop, sizeof(item.loop), "%s", record->loop ? record->loop : "");
 	snprintf(item.thread, sizeof(item.thread), "%s", record->thread ? record->thread : "");
+	snprintf(item.function, sizeof(item.function), "%s",
+		 record->function ? record->function : "");
+	item.handler_cnt = record->handlers;
+	item.handler_ns = record->handlers_ns;
 	return unwatched__add(list, &item);
 }
 
@@ -136,11 +140,16 @@ static size_t group_size(const struct unwatched *first, size_t left)
 /* "bash (pid 7)", "bash (pids 7, 8, 9 and 4 more)" */
 static void add_name(struct strbuf *sb, const struct unwatched *group, size_t cnt)
 {
-	strbuf__addf(sb, "%s (pid%s ", group->comm, cnt > 1 ? "s" : "");
-	for (size_t i = 0; i < cnt && i < PIDS_SHOWN; i++)
-		strbuf__addf(sb, "%s%u", i ? ", " : "", group[i].pid);
-	if (cnt > PIDS_SHOWN)
-		strbuf__addf(sb, " and %zu more", cnt - PIDS_SHOWN);
+	size_t pids = 1, shown = 0;
+
+	for (size_t i = 1; i < cnt; i++) /* a process has an entry for each function (NESTED) */
+		pids += group[i].pid != group[i - 1].pid;
+	strbuf__addf(sb, "%s (pid%s ", group->comm, pids > 1 ? "s" : "");
+	for (size_t i = 0; i < cnt && shown < PIDS_SHOWN; i++)
+		if (!i || group[i].pid != group[i - 1].pid)
+			strbuf__addf(sb, "%s%u", shown++ ? ", " : "", group[i].pid);
+	if (pids > PIDS_SHOWN)
+		strbuf__addf(sb, " and %zu more", pids - PIDS_SHOWN);
 	strbuf__addc(sb, ')');
 }
 
@@ -216,6 +225,32 @@ static const char *why_off(enum unwatched_reason reason)
 		       : "watching would exceed the budget; give cpu in [limits] more";
 }
 
+/* "its loop ran inside 2 handlers for 20.4 s (gtk_dialog_run), as in a dialog: no block" */
+static void add_nested(struct strbuf *sb, const struct unwatched *group, size_t cnt)
+{
+	uint64_t handlers = 0, ns = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		handlers += group[i].handler_cnt;
+		ns += group[i].handler_ns;
+	}
+	strbuf__addf(sb, "%llu handler%s ran the loop within, as a dialog does, for ",
+		     (unsigned long long)handlers, handlers == 1 ? "" : "s");
+	clock__add_duration(sb, ns);
+	for (size_t i = 0, shown = 0; i < cnt && shown < NAMES_SHOWN; i++)
+		if (group[i].function[0])
+			strbuf__addf(sb, "%s%s", shown++ ? ", " : " in ", group[i].function);
+	strbuf__adds(sb, "; a handler's own time is not reported then");
+}
+
+static void add_too_many(struct strbuf *sb, const char *possessive, size_t cnt)
+{
+	strbuf__addf(sb,
+		     "%s main thread%s; -a watches so many at once and no more: narrow it by -c, "
+		     "-g or -u",
+		     possessive, cnt > 1 ? "s are too many" : " is one too many");
+}
+
 static void add_why(struct strbuf *sb, const struct unwatched *group, size_t cnt)
 {
 	const char *wait = shared_wait(group, cnt), *possessive = cnt > 1 ? "their" : "its";
@@ -263,11 +298,11 @@ static void add_why(struct strbuf *sb, const struct unwatched *group, size_t cnt
 	case UNWATCHED_BUDGET:
 		strbuf__adds(sb, why_off(group->reason));
 		break;
+	case UNWATCHED_NESTED:
+		add_nested(sb, group, cnt);
+		break;
 	case UNWATCHED_TOO_MANY:
-		strbuf__addf(sb,
-			     "%s main thread%s; -a watches so many at once and no more: narrow it "
-			     "by -c, -g or -u",
-			     possessive, cnt > 1 ? "s are too many" : " is one too many");
+		add_too_many(sb, possessive, cnt);
 		break;
 	case UNWATCHED_REASON_CNT:
 		break;

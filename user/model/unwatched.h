@@ -26,7 +26,8 @@
 	X(BITS_32, "32_bit")	      /* the probes for 32-bit programs are not attached */        \
 	X(TOO_MANY, "too_many")	      /* -a: more main threads than the limit */                   \
 	X(OVERRIDE, "override")	      /* the configuration has watch = no for it */                \
-	X(BUDGET, "budget")	      /* it would exceed the agent's budget of CPU time */
+	X(BUDGET, "budget")	      /* it would exceed the agent's budget of CPU time */         \
+	X(NESTED, "nested")	      /* its loop turned inside handlers, as for a dialog */
 
 #define UNWATCHED_X_REASON(NAME, word) UNWATCHED_##NAME,
 enum unwatched_reason { UNWATCHED_REASONS(UNWATCHED_X_REASON) UNWATCHED_REASON_CNT };
@@ -43,6 +44,9 @@ struct unwatched {
 	uint64_t late_ns;  /* LATE: time since the start */
 	/* since the start, when this was true; 0: from the beginning, or up to the end */
 	uint64_t from_ns, until_ns;
+	/* NESTED: the function that ran the loop ("": not known), number and time of handlers */
+	char function[128];
+	uint64_t handler_cnt, handler_ns;
 };
 
 /* All zero: empty. */

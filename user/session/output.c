@@ -21,6 +21,7 @@
 #include "model/hist.h"
 #include "model/stack.h"
 #include "session/histories.h"
+#include "session/nested_turns.h"
 #include "session/reported.h"
 #include "verdict/blame.h"
 
@@ -50,6 +51,7 @@ struct output {
 	struct live_options *live;     /* holds them; NULL: they are those of the start */
 	struct ignored *ignored;       /* one for each --ignore, then the `gone_cnt` former ones */
 	size_t gone_cnt;
+	struct nested_turns *nested;
 	struct stack **own; /* while a block is named: stacks of its process */
 	size_t own_cnt;
 };
@@ -91,7 +93,8 @@ int output__new(const struct output_opts *opts, struct output **ret, struct err 
 	out->sig = opts->options->sig;
 	out->options = opts->options;
 	out->ignored = ignored_of(opts->options);
-	res = out->builder && out->faults && out->ignored &&
+	out->nested = nested_turns__new();
+	res = out->builder && out->faults && out->ignored && out->nested &&
 			      (out->limits || opts->options->command != CMD_AGENT)
 		      ? record__set_redaction(out->builder, opts->options->redact,
 					      opts->options->redact_key, err)
@@ -171,6 +174,7 @@ void output__free(struct output *out)
 	limits__free(out->limits);
 	answers_writer__free(out->answers);
 	reported__free(&out->reported);
+	nested_turns__free(out->nested);
 	free_ignored(out);
 	live_options__release(out->live);
 	free(out);
@@ -519,6 +523,10 @@ int output__block(struct output *out, struct block *block)
 	int res = 0;
 
 	run_step(out, block, name_stacks);
+	if (!nested_turns__is_block(out->nested, block)) {
+		output__left_out(out, block);
+		return 0;
+	}
 	blame__block(block);
 	if (!is_asked_for(out, block) ||
 	    ignored__takes(out->ignored, out->options->ignore_cnt, block))
@@ -548,6 +556,11 @@ void output__left_out(struct output *out, const struct block *block)
 void output__saw(struct output *out, uint32_t pid)
 {
 	react__saw(out->react, (pid_t)pid);
+}
+
+const struct nested_turns *output__nested(const struct output *out)
+{
+	return out->nested;
 }
 
 void output__on_exit(struct output *out, uint32_t pid)

@@ -77,6 +77,10 @@ int output__block(struct output *out, struct block *block);
 void output__left_out(struct output *out, const struct block *block); /* journal only: not shown */
 void output__on_exit(struct output *out, uint32_t pid);		      /* the process ended */
 
+/* The handlers that output__block left out, because their loop turned in them. */
+struct nested_turns;
+const struct nested_turns *output__nested(const struct output *out);
+
 /* Counts what happened between blocks to the process that makes names. */
 void output__count_restarts(struct output *out);
 

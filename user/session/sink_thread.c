@@ -18,6 +18,7 @@
 #include "enrich/block_facts.h"
 #include "journal/answers.h"
 #include "model/block.h"
+#include "session/nested_turns.h"
 #include "session/rests.h"
 
 /*
@@ -258,6 +259,8 @@ static void on_unwatched(struct sink_thread *sink, struct item *item)
 	const struct unwatched_list *list = item->data;
 
 	not_watched__complete(&sink->parts->not_watched, item->data);
+	lose(sink, nested_turns__list(output__nested(sink->parts->output), item->data),
+	     LOSS_NO_MEMORY);
 	if (!sink->unwatched_known) /* an agent looks again and again */
 		not_watched__report(&sink->parts->not_watched, item->data);
 	sink->unwatched_known = true;
@@ -360,6 +363,8 @@ static void on_summary(struct sink_thread *sink, struct item *item)
 		sink->opts.at_end(sink->opts.at_end_ctx, sink->parts->loop_owner);
 	not_watched__complete(&sink->parts->not_watched, &summary->unwatched);
 	rests__set_summary(&sink->rests, summary);
+	lose(sink, nested_turns__list(output__nested(sink->parts->output), &summary->unwatched),
+	     LOSS_NO_MEMORY);
 	name_loops(sink, summary);
 	if (sink->opts.report_unwatched && !sink->parts->not_watched.reported)
 		not_watched__report(&sink->parts->not_watched, &summary->unwatched);

@@ -113,6 +113,10 @@ static inline bool words__is(const char *reason, const char *word)
 	X("timeout", "for a time to pass")                                                         \
 	X("eventfd", "for an eventfd")                                                             \
 	X("child", "for a child process")                                                          \
+	X("clipboard", "for the clipboard")                                                        \
+	X("dbus", "for an answer over D-Bus")                                                      \
+	X("job", "for a job that runs the loop meanwhile")                                         \
+	X("dialog", "for its dialog")                                                              \
 	X("fifo", "for the other end of a FIFO")                                                   \
 	X("file_lock", "for a file's lock")                                                        \
 	X("kernel_lock", "for a lock in the kernel")                                               \

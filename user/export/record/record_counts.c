@@ -118,6 +118,10 @@ static Jankbpf__NotWatched *not_watched_of(struct record *r, const struct unwatc
 		ret->thread = (char *)item->thread;
 	SET_KNOWN(ret, from_ns, item->from_ns);
 	SET_KNOWN(ret, until_ns, item->until_ns);
+	if (item->function[0])
+		ret->function = record__str(r, item->function);
+	SET_KNOWN(ret, handlers, item->handler_cnt);
+	SET_KNOWN(ret, handlers_ns, item->handler_ns);
 	return ret;
 }
 

@@ -344,9 +344,15 @@ static bool is_poll_of_peer(const struct activity *m)
 	       (waited->peer || waited->peer_task.pid);
 }
 
+const char *wait_reason__of_nested(const struct stack *stack, const struct frame **ret)
+{
+	return innermost_in(&reasons_nested, stack, ret);
+}
+
 static const char *of_poll(const struct activity *m)
 {
-	const char *child = any_in(&reasons_child, m->stack);
+	const char *child = any_in(&reasons_child, m->stack), *nested;
+	const struct frame *frame;
 
 	if (is_dns(m))
 		return "dns";
@@ -358,6 +364,9 @@ static const char *of_poll(const struct activity *m)
 		child = any_in(&reasons_kernel_exit, m->wake_stack);
 	if (child)
 		return child;
+	nested = wait_reason__of_nested(m->stack, &frame);
+	if (nested)
+		return nested;
 	if (is_poll_of_peer(m))
 		return "receive";
 	return is_eventfd(m) ? "eventfd" : NULL;
@@ -454,11 +463,9 @@ const struct frame *wait_reason__frame(const struct activity *m)
 	static const struct {
 		const struct wait_reason_table *table;
 		bool of_futex;
-	} tables[] = { { &reasons_gc, false },
-		       { &reasons_sleep, false },
-		       { &reasons_runtime, true },
-		       { &reasons_lock, true },
-		       { &reasons_resolver, false } };
+	} tables[] = { { &reasons_gc, false },	     { &reasons_sleep, false },
+		       { &reasons_runtime, true },   { &reasons_lock, true },
+		       { &reasons_resolver, false }, { &reasons_nested, false } };
 	const struct frame *ret = NULL;
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {

@@ -60,6 +60,12 @@ const char *wait_reason__of_futex(const struct activity *activity);
  */
 bool wait_reason__needs_thread(uint32_t state, const char *reason);
 
+/*
+ * The innermost function of the stack that runs its program's loop inside a handler: the word for
+ * what it waits for, "dialog" for its user; *ret: its frame. NULL: none is known.
+ */
+const char *wait_reason__of_nested(const struct stack *stack, const struct frame **ret);
+
 /* Reason derived from the name of a runtime's own thread, or NULL. */
 const char *wait_reason__of_thread(const char *comm);
 
