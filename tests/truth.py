@@ -150,6 +150,10 @@ def account_error(block):
     return total + sum(time.get("blocked_ns", {}).values()) - block["duration_ns"]
 
 
+def without_cpu_wait(block):
+    return block["duration_ns"] - block["time"].get("runnable_ns", 0)
+
+
 def describe(record):
     name = record.get("scenario") or (record.get("cause") or {}).get("kind")
     begin_ns = record.get("begin_ns", record.get("start_ns"))
@@ -161,7 +165,7 @@ class Judgement:
 
     def __init__(self, truth, args):
         self.truth, self.args = truth, args
-        self.block_cnt = self.foreign_cnt = self.hang_cnt = self.late_cnt = 0
+        self.block_cnt = self.foreign_cnt = self.hang_cnt = self.late_cnt = self.starved_cnt = 0
         self.invented, self.twice, self.unsummed, self.wrong_loop = [], [], [], []
         self.stray_hangs, self.summary = [], None
         self.reported = {}
@@ -198,7 +202,10 @@ class Judgement:
         if block["loop"] != (self.args.loop or self.truth.summary["loop"]):
             self.wrong_loop.append(block)
         dispatch = self.truth.find(block)
-        if not dispatch or expected(dispatch, self.args) is False:
+        wanted = dispatch and expected(dispatch, self.args)
+        if self.args.starved and not wanted and without_cpu_wait(block) <= self.args.threshold:
+            self.starved_cnt += 1
+        elif not dispatch or wanted is False:
             self.invented.append(block)
         elif id(dispatch) in self.reported:
             self.twice.append(block)
@@ -298,7 +305,7 @@ def figures_of(judgement, truth):
     figures["blocks"] = judgement.block_cnt
     figures["foreign"] = judgement.foreign_cnt
     figures["hangs"] = judgement.hang_cnt
-    figures["late"] = judgement.late_cnt
+    figures["late"], figures["starved"] = judgement.late_cnt, judgement.starved_cnt
     figures["truth_dispatches"] = truth.summary["dispatches"]
     figures["dispatches"] = judgement.summary.get("dispatches") if judgement.summary else None
     return figures
@@ -323,6 +330,8 @@ def parse_args():
                         help="this near the threshold either is right (default 0.1ms)")
     parser.add_argument("--loop", help="the kind of loop wanted (default: as the truth says)")
     parser.add_argument("--debugging", action="store_true", help="jankbpf ran with --debugging")
+    parser.add_argument("--starved", action="store_true",
+                        help="the machine is too busy: the loop may wait for a CPU outside of simjank's handlers")
     parser.add_argument("--hang", type=time_ns, default=0, help="jankbpf's --hang: check those too")
     parser.add_argument("--hang-guard", type=time_ns, default=time_ns("100ms"),
                         help="so late a hang may be reported (default 100ms)")

@@ -14,7 +14,7 @@ import truth  # noqa: E402
 
 NO_VERDICT = ("stopped",)  # time in which a debugger or a shell stops the program is not jank
 LONE = ("swap", "reclaim")  # each changes the whole process, so each runs alone
-ARGS = types.SimpleNamespace(threshold=25 * MS, guard=8 * MS, hang=0, debugging=False, loop=None)
+ARGS = types.SimpleNamespace(threshold=25 * MS, guard=8 * MS, hang=0, debugging=False, starved=False, loop=None)
 
 
 def names_of_all():
