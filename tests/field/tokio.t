@@ -5,10 +5,13 @@ sleeps in its tasks, in turn, is a loop."""
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 
-from field import SHORT, Field
-from live import MS, ROOT, Trace, end, need, skip_all, start
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from field import SHORT, Field  # noqa: E402
+from live import MS, ROOT, Trace, end, need, skip_all, start  # noqa: E402
 
 REGISTRY = "/usr/share/cargo/registry"  # Debian's crates: nothing is fetched
 WAYS = ("spawned",) if SHORT else ("spawned", "timer", "socket")
