@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "export/json/json.h"
+#include "model/pid.h"
 
 #define X_WORD(nr, NAME, word) [nr] = word,
 static const char *const state_words[JANK_STATE_CNT] = { JANK_STATES(X_WORD) };
@@ -291,9 +292,12 @@ static void add_object(struct strbuf *sb, const Jankbpf__WaitedFor *waited)
 		strbuf__addf(sb, "for %s", object);
 	if (waited->path && waited->device)
 		strbuf__addf(sb, " on %s", waited->device);
-	if (there)
-		strbuf__addf(sb, object ? " (%s, pid %" PRIu32 ")" : "for %s, pid %" PRIu32,
-			     value__name(there->comm), there->pid);
+	if (!there)
+		return;
+	strbuf__addf(sb, object ? " (%s, " : "for %s, ", value__name(there->comm));
+	pid__add(sb, there->pid);
+	if (object)
+		strbuf__adds(sb, ")");
 }
 
 static bool is_sleep(const char *syscall)

@@ -317,7 +317,7 @@ static int open_session(struct session *s, struct err *err)
 		report_hidden_names();
 	if (!res && !preflight__in_initial_ns("pid"))
 		log__info("process ids are those of this container, and only its processes are "
-			  "traced; outside of it, %u + N is process N of the machine",
+			  "traced; outside of it, %u + N in records is process N of the machine",
 			  JANK_PID_OUTSIDE);
 	return res ? res : open_maps(s, err);
 }

@@ -2,6 +2,7 @@
 /* The cycle of a deadlock: "main thread → mutex 'a' held by thread 'x' (tid 12) → …". */
 #include <inttypes.h>
 
+#include "model/pid.h"
 #include "verdict/sentence.h"
 
 static const char *lock_of(const struct wait_object *waited)
@@ -19,7 +20,9 @@ static void add_holder(struct strbuf *sb, const struct block *block, const struc
 			strbuf__adds(sb, " ");
 		if (link->task.pid && link->process)
 			words__add_name(sb, link->process);
-		strbuf__addf(sb, " (pid %" PRIu32 ")", link->task.pid);
+		strbuf__adds(sb, " (");
+		pid__add(sb, link->task.pid);
+		strbuf__adds(sb, ")");
 		return;
 	}
 	strbuf__adds(sb, " held by ");

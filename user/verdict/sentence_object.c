@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "model/pid.h"
 #include "verdict/sentence.h"
 
 #define PORT_DNS 53
@@ -41,7 +42,9 @@ static void add_peer_task(struct strbuf *sb, const struct block *block,
 	}
 	strbuf__adds(sb, " (");
 	words__add_name(sb, peer->comm);
-	strbuf__addf(sb, ", pid %" PRIu32 ")", peer->pid);
+	strbuf__adds(sb, ", ");
+	pid__add(sb, peer->pid);
+	strbuf__adds(sb, ")");
 }
 
 /* False for an epoll descriptor: it only represents the descriptors registered with it. */

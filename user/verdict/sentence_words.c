@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "model/pid.h"
 #include "model/stack.h"
 #include "verdict/sentence.h"
 
@@ -105,10 +106,11 @@ void words__add_task(struct strbuf *sb, const struct block *block, const struct 
 		return;
 	}
 	words__add_name(sb, process && *process ? process : task->comm);
-	if (task->tid == task->pid || !task->tid || !process || !*process)
-		strbuf__addf(sb, " (pid %" PRIu32 ")", task->pid);
-	else
-		strbuf__addf(sb, " (pid %" PRIu32 ", thread '%s')", task->pid, task->comm);
+	strbuf__adds(sb, " (");
+	pid__add(sb, task->pid);
+	if (task->tid != task->pid && task->tid && process && *process)
+		strbuf__addf(sb, ", thread '%s'", task->comm);
+	strbuf__adds(sb, ")");
 }
 
 static void add_prio(struct strbuf *sb, uint16_t prio)
@@ -136,7 +138,8 @@ void words__add_runners(struct strbuf *sb, const struct runners *runners, uint16
 			strbuf__adds(sb, "jankbpf itself");
 		else
 			strbuf__addf(sb, "'%s'", task->comm);
-		strbuf__addf(sb, " (pid %" PRIu32, task->pid);
+		strbuf__adds(sb, " (");
+		pid__add(sb, task->pid);
 		if (runners->cnt > 1)
 			strbuf__addf(sb, " and %zu more", runners->cnt - 1);
 	}
@@ -151,7 +154,9 @@ void words__add_thawer(struct strbuf *sb, const struct other_task *thawer)
 		return;
 	strbuf__adds(sb, ", until ");
 	words__add_name(sb, thawer->comm);
-	strbuf__addf(sb, " (pid %" PRIu32 ") thawed it", thawer->pid);
+	strbuf__adds(sb, " (");
+	pid__add(sb, thawer->pid);
+	strbuf__adds(sb, ") thawed it");
 }
 
 void words__add_pct(struct strbuf *sb, double share)

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "export/text/text.h"
 #include "export/values.h"
+#include "model/pid.h"
 
 #define INDENT	     "   "
 #define FRAME_INDENT "          "
@@ -37,7 +38,7 @@ static void put_task(struct text *t, const Jankbpf__Block *block, const Jankbpf_
 	else if (own)
 		strbuf__addf(&numbers, "its tid %" PRIu32, link->tid);
 	else
-		strbuf__addf(&numbers, "pid %" PRIu32, link->pid);
+		pid__add(&numbers, link->pid);
 	if (!own && !link->gone && link->tid != link->pid)
 		strbuf__addf(&numbers, ", tid %" PRIu32, link->tid);
 	text__add_priority(&numbers, link->priority);

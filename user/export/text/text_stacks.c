@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "export/values.h"
+#include "model/pid.h"
 
 /*
  * --- merging of equal stacks: a stack seen fifty times is shown once, with its time. Sorting by a
@@ -212,6 +213,15 @@ out:
 #define LINES_AFTER   5	  /* the stacks: two rests, quality, losses, an empty line */
 #define CPU_WAIT_PART 500 /* of a span: shorter waits for a CPU are not shown */
 
+static void put_process(struct text *t, uint32_t pid)
+{
+	struct strbuf words = STRBUF_INIT;
+
+	pid__add(&words, pid);
+	text__putf(t, STYLE_NONE, " (%s)", strbuf__str(&words));
+	strbuf__free(&words);
+}
+
 static void put_waker(struct text *t, const Jankbpf__Block *block, const struct fold *fold)
 {
 	const Jankbpf__Waker *waker = fold->sample->waker;
@@ -227,7 +237,7 @@ static void put_waker(struct text *t, const Jankbpf__Block *block, const struct 
 		if (waker->pid == block->pid)
 			text__putf(t, STYLE_NONE, " (its tid %" PRIu32 ")", waker->tid);
 		else
-			text__putf(t, STYLE_NONE, " (pid %" PRIu32 ")", waker->pid);
+			put_process(t, waker->pid);
 	}
 	if (fold->other_wakers)
 		text__put(t, STYLE_NONE, " and others");
