@@ -222,7 +222,7 @@ static double process_pct(const struct machine *machine, pid_t pid, uint64_t sta
 	const struct process *process = find_process(machine, pid);
 	struct position from, to;
 	size_t first = 0;
-	double used;
+	double used, pct;
 
 	while (process && first < machine->cnt && process->cpu_ns[first] == UNKNOWN)
 		first++;
@@ -236,7 +236,9 @@ static double process_pct(const struct machine *machine, pid_t pid, uint64_t sta
 	to = locate(machine, end_ns);
 	used = between(process->cpu_ns[to.i], process->cpu_ns[to.i + 1], to.part) -
 	       between(process->cpu_ns[from.i], process->cpu_ns[from.i + 1], from.part);
-	return 100 * used / ((double)(end_ns - start_ns) * machine->readings[to.i].ticks.cpus);
+	/* a reading is later than its time where the reader lost the CPU */
+	pct = 100 * used / ((double)(end_ns - start_ns) * machine->readings[to.i].ticks.cpus);
+	return pct < 100 ? pct : 100;
 }
 
 bool machine__throttled(const struct machine *machine, uint32_t cpu, uint64_t start_ns,

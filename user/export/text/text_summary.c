@@ -191,13 +191,14 @@ static void put_saturated(struct text *t, const Jankbpf__Stalled *stalled)
 	strbuf__free(&words);
 }
 
+/* The end of a run costs as much as a second of it: a share of less says nothing. */
 static void add_side(struct strbuf *sb, const char *side, uint64_t ns, uint64_t elapsed_ns)
 {
 	double pct = elapsed_ns ? 100.0 * (double)ns / (double)elapsed_ns : 0;
 
 	strbuf__addf(sb, "%s ", side);
 	clock__add_duration(sb, ns);
-	if (elapsed_ns)
+	if (elapsed_ns >= NS_PER_SEC)
 		strbuf__addf(sb, pct < 9.95 ? " (%.2g%% CPU)" : " (%.0f%% CPU)", pct);
 	strbuf__adds(sb, ", ");
 }
