@@ -54,7 +54,7 @@ def counted(blocks):
     signatures = {block["cause"]["signature"] for block in blocks}
     rest = {key: value for key, value in SUMMARY.items() if key not in ("stopped_blocks", "faults", "grouped_by", "stalled")}
     if blocks:
-        rest.update(stalled={"ns": sum(block["delay_ns"] for block in blocks)}, grouped_by="signature",
+        rest.update(stalled={"ns": sum(block.get("delay_ns", block["duration_ns"]) for block in blocks)}, grouped_by="signature",
                     faults=[fault for fault in SUMMARY["faults"] if fault["key"] in signatures])
     return dict(rest, blocks=len(blocks), loops=[dict(loop, blocks=len(blocks)) for loop in SUMMARY["loops"]])
 
