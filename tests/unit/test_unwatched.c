@@ -24,7 +24,7 @@ static void add(struct unwatched_list *list, enum unwatched_reason reason, uint3
 		abort();
 }
 
-static void add_line(void *ctx, const char *line)
+static void add_line(void *ctx, enum unwatched_reason reason, const char *line)
 {
 	struct strbuf *sb = ctx;
 
@@ -85,6 +85,10 @@ static void test_lines(void)
 		 "bash (pids 7, 8, 9 and 2 more): no loop seen\n"
 		 "bash (pid 20): a child of a traced process; -f traces it\n",
 		 "a group has one name and one reason, and a call only if all wait in it");
+	add(&list, UNWATCHED_SIGNALS, 6, "nginx", "rt_sigsuspend");
+	is_lines(&list, 10,
+		 "nginx (pid 6): its main thread waits only for signals, as a supervisor's does\n",
+		 "a supervisor");
 	add(&list, UNWATCHED_LATE, 8, "lua", "");
 	list.items[0].until_ns = 2200000000;
 	add(&list, UNWATCHED_LATE, 9, "lua", "");

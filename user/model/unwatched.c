@@ -218,12 +218,14 @@ static void add_times(struct strbuf *sb, const struct unwatched *group, size_t c
 	}
 }
 
-static const char *why_off(enum unwatched_reason reason)
-{
-	return reason == UNWATCHED_OVERRIDE
-		       ? "an [override] of the configuration has watch = no"
-		       : "watching would exceed the budget; give cpu in [limits] more";
-}
+/* Sentences without a number or name. */
+static const char *const whole[UNWATCHED_REASON_CNT] = {
+	[UNWATCHED_ZOMBIE] = "ended, but the parent has not waited for it",
+	[UNWATCHED_BITS_32] = "32-bit, and the probes for such programs are not attached; see "
+			      "`jankbpf doctor`",
+	[UNWATCHED_OVERRIDE] = "an [override] of the configuration has watch = no",
+	[UNWATCHED_BUDGET] = "watching would exceed the budget; give cpu in [limits] more",
+};
 
 /* "its loop ran inside 2 handlers for 20.4 s (gtk_dialog_run), as in a dialog: no block" */
 static void add_nested(struct strbuf *sb, const struct unwatched *group, size_t cnt)
@@ -278,9 +280,6 @@ static void add_why(struct strbuf *sb, const struct unwatched *group, size_t cnt
 		strbuf__addf(sb, "%s of a traced process; -f traces %s",
 			     cnt > 1 ? "children" : "a child", cnt > 1 ? "them" : "it");
 		break;
-	case UNWATCHED_ZOMBIE:
-		strbuf__adds(sb, "ended, but the parent has not waited for it");
-		break;
 	case UNWATCHED_LOOP_OFF:
 		strbuf__addf(sb, "%s loops are traced only with -l %s", possessive, group->loop);
 		break;
@@ -290,16 +289,18 @@ static void add_why(struct strbuf *sb, const struct unwatched *group, size_t cnt
 			     "cannot be told apart",
 			     possessive);
 		break;
+	case UNWATCHED_ZOMBIE:
 	case UNWATCHED_BITS_32:
-		strbuf__adds(sb, "32-bit, and the probes for such programs are not attached; see "
-				 "`jankbpf doctor`");
-		break;
 	case UNWATCHED_OVERRIDE:
 	case UNWATCHED_BUDGET:
-		strbuf__adds(sb, why_off(group->reason));
+		strbuf__adds(sb, whole[group->reason]);
 		break;
 	case UNWATCHED_NESTED:
 		add_nested(sb, group, cnt);
+		break;
+	case UNWATCHED_SIGNALS:
+		strbuf__addf(sb, "%s main thread%s only for signals, as a supervisor's does",
+			     possessive, cnt > 1 ? "s wait" : " waits");
 		break;
 	case UNWATCHED_TOO_MANY:
 		add_too_many(sb, possessive, cnt);
@@ -330,7 +331,8 @@ static size_t count_groups(const struct unwatched *items, size_t cnt)
 }
 
 int unwatched__each_line(const struct unwatched_list *list, size_t max_lines,
-			 void (*fn)(void *ctx, const char *line), void *ctx)
+			 void (*fn)(void *ctx, enum unwatched_reason reason, const char *line),
+			 void *ctx)
 {
 	struct unwatched *items = list->cnt ? sorted(list) : NULL;
 	struct strbuf line = STRBUF_INIT;
@@ -349,7 +351,7 @@ int unwatched__each_line(const struct unwatched_list *list, size_t max_lines,
 		strbuf__adds(&line, ": ");
 		add_times(&line, &items[i], cnt);
 		add_why(&line, &items[i], cnt);
-		fn(ctx, strbuf__str(&line));
+		fn(ctx, items[i].reason, strbuf__str(&line));
 		i += cnt;
 	}
 	left = list->cnt - i + list->more_cnt;
@@ -357,7 +359,7 @@ int unwatched__each_line(const struct unwatched_list *list, size_t max_lines,
 	strbuf__addf(&line, "and %llu more process%s%s", (unsigned long long)left,
 		     left == 1 ? "" : "es", list->more_cnt ? "" : "; --json lists them");
 	if (left && !failed)
-		fn(ctx, strbuf__str(&line));
+		fn(ctx, UNWATCHED_REASON_CNT, strbuf__str(&line));
 	failed |= line.failed;
 	strbuf__free(&line);
 	free(items);

@@ -27,7 +27,8 @@
 	X(TOO_MANY, "too_many")	      /* -a: more main threads than the limit */                   \
 	X(OVERRIDE, "override")	      /* the configuration has watch = no for it */                \
 	X(BUDGET, "budget")	      /* it would exceed the agent's budget of CPU time */         \
-	X(NESTED, "nested")	      /* its loop turned inside handlers, as for a dialog */
+	X(NESTED, "nested")	      /* its loop turned inside handlers, as for a dialog */       \
+	X(SIGNALS, "signals")	      /* waits for nothing but signals, as a supervisor does */
 
 #define UNWATCHED_X_REASON(NAME, word) UNWATCHED_##NAME,
 enum unwatched_reason { UNWATCHED_REASONS(UNWATCHED_X_REASON) UNWATCHED_REASON_CNT };
@@ -74,9 +75,10 @@ void unwatched__free(struct unwatched_list *list); /* frees what it points to, n
 
 /*
  * Calls fn with one sentence for each group with the same reason and name, at most max_lines times.
- * The last line counts the rest. 0 or -ENOMEM.
+ * The last line counts the rest, with UNWATCHED_REASON_CNT. 0 or -ENOMEM.
  */
 int unwatched__each_line(const struct unwatched_list *list, size_t max_lines,
-			 void (*fn)(void *ctx, const char *line), void *ctx);
+			 void (*fn)(void *ctx, enum unwatched_reason reason, const char *line),
+			 void *ctx);
 
 #endif

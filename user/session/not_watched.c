@@ -189,10 +189,13 @@ void not_watched__free(struct not_watched *nw)
 	unwatched__free(&nw->ended);
 }
 
-static void report_line(void *ctx, const char *line)
+static void report_line(void *ctx, enum unwatched_reason reason, const char *line)
 {
 	(void)ctx;
-	log__warn("not watched: %s", line);
+	if (reason == UNWATCHED_SIGNALS)
+		log__info("not watched: %s", line);
+	else
+		log__warn("not watched: %s", line);
 }
 
 void not_watched__report(struct not_watched *nw, const struct unwatched_list *list)

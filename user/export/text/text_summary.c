@@ -316,11 +316,11 @@ static void put_loop(struct text *t, const Jankbpf__Summary *summary, const Jank
 
 /* --- what was not watched */
 
-static void put_unwatched(void *ctx, const char *line)
+static void put_unwatched(void *ctx, enum unwatched_reason reason, const char *line)
 {
 	struct text *t = ctx;
 
-	text__put(t, STYLE_WARN, INDENT "not watched:");
+	text__put(t, reason == UNWATCHED_SIGNALS ? STYLE_DIM : STYLE_WARN, INDENT "not watched:");
 	text__wrap(t, STYLE_NONE, INDENT INDENT, line);
 	text__nl(t);
 }
