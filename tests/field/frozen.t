@@ -27,7 +27,8 @@ class Loop:
         self.port = free_port()
         self.group = Freezer(f"jankbpf-frozen-{os.getpid()}-{self.port}", version)
         script = ["node", f"{PROGRAMS}/told.js"] if kind == "node" else [sys.executable, f"{PROGRAMS}/told.py", kind]
-        self.process = self.group.start(*script, str(self.port), stdout=subprocess.PIPE, text=True)
+        self.process = self.group.start(*script, str(self.port), stdout=subprocess.PIPE, text=True,
+                                        preexec_fn=lambda: os.nice(-10))
         self.process.stdout.readline()
         self.client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.ticks = self.cpu()
@@ -97,9 +98,19 @@ def said(records):
     return [f"{r['type']} {r['duration_ns'] // MS} + {r['start_delay_ns'] // MS} ms: {r['cause']['summary']}" for r in records]
 
 
-def is_frozen(record, kind):
+def thawed(record):
+    return f"(pid {os.getpid()}) thawed it" in record["cause"]["summary"]
+
+
+def is_late(record):
     cause = record["cause"]
-    return (cause["kind"], cause.get("what")) == (kind, "frozen") and f"(pid {os.getpid()}) thawed it" in cause["summary"]
+    return (cause["kind"], cause.get("what")) == ("runnable", "frozen") and thawed(record)
+
+
+def frozen_ns(record):
+    """Within the dispatch. On a busy machine its handler also waits for a CPU."""
+    parts = [part for part in record["cause"]["parts"] if (part["kind"], part.get("what")) == ("stopped", "frozen")]
+    return sum(part["share"] for part in parts) * (record["duration_ns"] + record["start_delay_ns"])
 
 
 def idle_case(field, version, kind):
@@ -110,17 +121,16 @@ def idle_case(field, version, kind):
 
 def late_case(field, version, kind):
     trace = traced(version, kind, lambda loop: loop.freeze(loop.tell))
-    late = [b for b in trace.all_blocks if is_frozen(b, "runnable") and b["start_delay_ns"] >= FREEZE_S * 500 * MS]
+    late = [b for b in trace.all_blocks if is_late(b) and b["start_delay_ns"] >= FREEZE_S * 500 * MS]
     field.case(f"version {version}, {kind}: an event meanwhile starts late, by the freeze", len(late) == 1 and not trace.hangs,
                *said(trace.all_blocks + trace.hangs))
 
 
 def work_case(field, version, kind):
     trace = traced(version, kind, at_work)
-    within = [b for b in trace.all_blocks if is_frozen(b, "stopped") and b["duration_ns"] >= FREEZE_S * 1000 * MS]
+    within = [b for b in trace.all_blocks if frozen_ns(b) >= FREEZE_S * 1000 * MS and thawed(b)]
     field.case(f"version {version}, {kind}: frozen within a handler, with who thawed it", len(within) == 1, *said(trace.all_blocks))
-    told = [h for h in trace.hangs if "frozen" in h["cause"]["summary"]]
-    field.case(f"version {version}, {kind}: and it is a hang while it lasts", told, *said(trace.hangs))
+    field.case(f"version {version}, {kind}: and it is a hang while it lasts", trace.hangs, *said(trace.all_blocks))
 
 
 def cases(field, version, kind):
