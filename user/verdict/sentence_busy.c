@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "model/stack.h"
 #include "verdict/analysis.h"
 #include "verdict/blame.h"
 #include "verdict/sentence.h"
@@ -25,9 +26,23 @@ static size_t ticks_of(const struct clause *c)
 	return ret;
 }
 
-static bool same(const struct frame *a, const struct frame *b)
+/* A place without a name says little: adds " ← lua_pcall", its nearest caller that has one. */
+static void add_caller(struct clause *c, const struct frame *nameless)
 {
-	return a && b && a->function && b->function && !strcmp(a->function, b->function);
+	const struct stack *stack = &c->sample->stack;
+	size_t i = 0;
+
+	while (i < stack->frame_cnt && !stack__same_code(&stack->frames[i], nameless))
+		i++;
+	for (; i < stack->frame_cnt; i++) {
+		const struct frame *frame = &stack->frames[i];
+
+		if (!frame->app || !frame->function || frame->dispatcher)
+			continue;
+		strbuf__adds(c->sb, " ← ");
+		words__add_function(c->sb, frame);
+		return;
+	}
 }
 
 /*
@@ -48,7 +63,7 @@ static void add_functions(struct clause *c, const char *in, const char *few_in)
 		return; /* few stacks have a name, most have none */
 	if (few) {
 		strbuf__addf(c->sb, ", %s", few_in);
-	} else if (self < MOST && common && !same(common, culprit)) {
+	} else if (self < MOST && common && !stack__same_code(common, culprit)) {
 		strbuf__adds(c->sb, ", ");
 		words__add_pct(c->sb, total);
 		strbuf__adds(c->sb, " of it below ");
@@ -62,6 +77,8 @@ static void add_functions(struct clause *c, const char *in, const char *few_in)
 		strbuf__addf(c->sb, " of it %s", in);
 	}
 	clause__add_frame(c, culprit);
+	if (!culprit->function && c->sample)
+		add_caller(c, culprit);
 }
 
 /* Adds ", mostly in clear_page_erms, for munmap": the kernel function */
