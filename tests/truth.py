@@ -215,8 +215,11 @@ class Judgement:
 
     def compare(self, dispatch, block):
         name, time, cause = dispatch["scenario"], block["time"], block.get("cause") or {}
+        duration_ns = block["duration_ns"] - dispatch["duration_ns"]
+        if self.args.starved: # it waits for a CPU around the handler, too
+            duration_ns = without_cpu_wait(block) - dispatch["duration_ns"] + dispatch["run_delay_ns"]
         errors = {
-            "duration error": block["duration_ns"] - dispatch["duration_ns"],
+            "duration error": duration_ns,
             "|running_ns - CPU clock|": time.get("running_ns", 0) - dispatch["cpu_ns"],
             "|runnable_ns - run delay|": time.get("runnable_ns", 0) - dispatch["run_delay_ns"],
             "|cpu_ns - CPU clock|": block["cpu_ns"] - dispatch["cpu_ns"],
