@@ -175,7 +175,8 @@ def check_zip(tap, block):
     tap.note(headline(block))
     tap.check(blamed(block) == "cpu", "gzip: the cause is cpu", headline(block))
     frame = (block["cause"] or {}).get("frame") or {}
-    tap.check("libz" in frame.get("module", ""), "gzip: libz is to blame", frame)
+    tap.check(frame.get("module", "").endswith("/nginx"), "gzip: nginx's own code is to blame", frame)
+    tap.check(any("libz" in module for module in modules(block)), "gzip: its stacks have libz", modules(block))
 
 
 def check_cold(tap, block):
