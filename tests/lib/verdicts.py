@@ -97,6 +97,7 @@ class Verdicts:
         self.rates = {name: Rate() for name in self.RATES}
         self.by_scenario = collections.defaultdict(lambda: {name: Rate() for name in self.RATES})
         self.signatures = collections.defaultdict(collections.Counter)
+        self.faults = {}
         self.sentences = {}
         self.wrong = []
 
@@ -109,6 +110,7 @@ class Verdicts:
         if not dispatch.get("meant"):
             return
         self.signatures[name][cause.get("signature")] += 1
+        self.faults[name] = (cause.get("frame") or {}).get("function"), cause.get("kind")
         if cause.get("summary"):
             self.sentences.setdefault(name, cause["summary"])
         if "what" in dispatch:
@@ -195,9 +197,10 @@ class Verdicts:
         return [names for names in groups.values() if len(names) > 1]
 
     def separation(self):
-        """The number of different most common signatures per scenario."""
+        """The number of different most common signatures per fault: blamed function and kind. Who held
+        the lock, or answered, is no part of a fault."""
         common = {seen.most_common(1)[0][0] for seen in self.signatures.values()}
-        return len(common) / len(self.signatures) if common else 0.0
+        return min(1.0, len(common) / len(set(self.faults.values()))) if common else 0.0
 
     def figures(self):
         figures = {name: rate.figures() for name, rate in self.rates.items()}
