@@ -587,8 +587,8 @@ _Static_assert(sizeof(struct jank_vblanks) == 8 + 16 * (256 + 64), "jank_vblanks
 
 /*
  * Input of the unwinder for a user stack; precedes its STACK, OTHER or WAIT and has the same tid
- * and t_ns. copy_sz bytes follow: the stack from the stack pointer on. With JANK_COPY_NESTED in
- * dispatch_ns it is that of a handler whose nested turns are dispatches of their own meanwhile.
+ * and t_ns. copy_sz bytes follow: the stack from the stack pointer on. JANK_COPY_NESTED in
+ * dispatch_ns: it belongs to a STACK with JANK_STACK_NESTED.
  */
 #define JANK_COPY_NESTED (1ull << 63)
 struct jank_rec_copy {

@@ -153,14 +153,23 @@ static __always_inline __u32 loop_wait__behind(long ret)
 	return ret < 0xffff ? ret + 1 : 0xffff;
 }
 
-/* The loop's own wait begins: closes the open dispatch. behind: see jank_rec_block. */
-static __always_inline void loop_wait__close_behind(struct jank_thread *t, struct task_struct *task,
-						    u64 now, __u32 behind)
+/*
+ * The loop's own wait begins: closes the open dispatch. behind: see jank_rec_block; own: see
+ * thread__close_as.
+ */
+static __always_inline void loop_wait__close_as(struct jank_thread *t, struct task_struct *task,
+						u64 now, __u32 behind, bool own)
 {
 	if (t->looper_entry)
 		thread__forget_dispatch(t);
 	else if (t->start_ns)
-		thread__close(t, task, now, JANK_END_WAIT | behind << 16);
+		thread__close_as(t, task, now, JANK_END_WAIT | behind << 16, pids__tid(task), own);
+}
+
+static __always_inline void loop_wait__close_behind(struct jank_thread *t, struct task_struct *task,
+						    u64 now, __u32 behind)
+{
+	loop_wait__close_as(t, task, now, behind, true);
 }
 
 static __always_inline void loop_wait__close(struct jank_thread *t, struct task_struct *task,
@@ -287,7 +296,6 @@ static __noinline int loop_wait__missed(struct jank_thread *t, s32 fd)
 static __always_inline void loop_wait__end(struct task_struct *task, long ret, s32 fd, u64 events)
 {
 	struct jank_thread *t = loop_wait__thread(task, JANK_LOOP_EPOLL);
-	bool slept;
 	u64 now;
 
 	if (!t || t->loop == JANK_LOOP_POLL)
@@ -302,9 +310,7 @@ static __always_inline void loop_wait__end(struct task_struct *task, long ret, s
 	}
 	t->ready_cnt = ret;
 	message__begin(t, events);
-	slept = t->woken_ns;
-	thread__open(t, task, now);
-	nest__returns(t, slept, now);
+	nest__open(t, task, now);
 }
 
 /*
@@ -342,7 +348,6 @@ static __always_inline void loop_wait__turn(struct task_struct *task, struct pt_
 					    long ret)
 {
 	struct jank_thread *t = loop_wait__thread(task, JANK_LOOP_EPOLL);
-	bool slept;
 	u64 now;
 
 	if (!t)
@@ -367,9 +372,7 @@ static __always_inline void loop_wait__turn(struct task_struct *task, struct pt_
 	}
 	t->ready_cnt = ret;
 	message__begin(t, compat__syscall_arg(regs, 1));
-	slept = t->woken_ns;
-	thread__open(t, task, now);
-	nest__returns(t, slept, now);
+	nest__open(t, task, now);
 }
 
 #endif

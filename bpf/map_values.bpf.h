@@ -134,7 +134,7 @@ struct jank_thread {
 	__u8 rests;	   /* it rests further out than it polls (park__gives_up) */
 	__u8 needs_copy;   /* it is not announced without a copy of its stack (poll__confirm) */
 	__u8 off;	   /* JANK_OFF_*: that loop is not wanted, see off.bpf.h */
-	__u64 spill; /* hides a value from the verifier: compat__on_task_stack, thread__count */
+	__u64 spill;	   /* hides a value from the verifier: compat__on_task_stack */
 
 	struct jank_place place; /* place of a polling loop's wait, on probation or not */
 	struct jank_place inner; /* place of a handler's own wait */

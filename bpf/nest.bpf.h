@@ -30,20 +30,22 @@ static __always_inline struct jank_nest *nest__place(__u32 tid)
 /* Returns what is known of the thread's handler; NULL: another thread has its place. */
 static __always_inline struct jank_nest *nest__of(struct task_struct *task)
 {
-	struct jank_nest *nest = nest__place(pids__tid(task));
+	__u32 tid = pids__tid(task);
+	struct jank_nest *nest = nest__place(tid);
 
-	return nest && nest->tid == pids__tid(task) ? nest : NULL;
+	return nest && nest->tid == tid ? nest : NULL;
 }
 
 static __always_inline struct jank_nest *nest__begin(struct jank_thread *t,
 						     struct task_struct *task)
 {
-	struct jank_nest *nest = nest__place(pids__tid(task));
+	__u32 tid = pids__tid(task);
+	struct jank_nest *nest = nest__place(tid);
 
 	if (!nest)
 		return NULL;
 	__builtin_memset(nest, 0, sizeof(*nest));
-	nest->tid = pids__tid(task);
+	nest->tid = tid;
 	t->nest_ns = t->start_ns;
 	return nest;
 }
@@ -68,12 +70,8 @@ __weak __noinline int nest__tell(u64 now)
 		return 0;
 	if (jank_conf.copy_sz)
 		copy_user_stack__send_now(t->nest_ns | JANK_COPY_NESTED, now);
-	record__head(&rec->hdr, JANK_REC_STACK, 0, now, task);
+	stack__begin(rec, JANK_REC_STACK, task, t->nest_ns, now, now);
 	rec->hdr.flags = JANK_STACK_NESTED;
-	rec->dispatch_ns = t->nest_ns;
-	rec->t_ns = now;
-	rec->ns = 0;
-	rec->runnable_ns = 0;
 	rec->state = JANK_STATE_POLL;
 	rec->syscall = compat__syscall_nr(regs);
 	rec->kernel_cnt = 0;
@@ -192,11 +190,14 @@ static __noinline int nest__turn(struct jank_thread *t, struct task_struct *task
 }
 
 /*
- * The loop's wait returned, and its dispatch is open. A single nested wait may take all of the
+ * The loop's wait has returned: opens its dispatch. A single nested wait may take all of the
  * handler's time.
  */
-static __always_inline void nest__returns(const struct jank_thread *t, bool slept, u64 now)
+static __always_inline void nest__open(struct jank_thread *t, struct task_struct *task, u64 now)
 {
+	bool slept = t->woken_ns;
+
+	thread__open(t, task, now);
 	if (slept && t->nest_ns)
 		nest__tell(now);
 }

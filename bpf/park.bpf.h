@@ -351,10 +351,7 @@ static __noinline int park__was_one(struct jank_thread *t, struct task_struct *t
 	t->state = JANK_STATE_RUNNING;
 	t->mark_ns = left;
 	t->clock_off_ns -= now - left; /* its CPU clock stood still during the sleep */
-	if (t->looper_entry)
-		thread__forget_dispatch(t);
-	else if (t->start_ns)
-		thread__close_any(t, task, left, JANK_END_WAIT, pids__tid(task), false);
+	loop_wait__close_as(t, task, left, 0, false);
 	t->clock_off_ns += now - left;
 	park__arrives(t, task, now);
 	return true;

@@ -544,7 +544,6 @@ static __always_inline void poll__turn(struct task_struct *task, struct pt_regs 
 				       const struct jank_place *at, long ret)
 {
 	struct jank_thread *t = poll__thread(task, at);
-	bool slept;
 	u64 now;
 
 	if (!t)
@@ -574,9 +573,7 @@ static __always_inline void poll__turn(struct task_struct *task, struct pt_regs 
 		poll__count(t, task, now);
 	t->ready_cnt = ret;
 	message__begin(t, 0);
-	slept = t->woken_ns;
-	thread__open(t, task, now);
-	nest__returns(t, slept, now);
+	nest__open(t, task, now);
 }
 
 #endif

@@ -97,11 +97,7 @@ static __noinline int sampler__send(void *ctx, struct task_struct *task, __u16 k
 		return -1;
 	script__send(task, dispatch_ns, now);
 	copied = sampler__copy(task, dispatch_ns, now);
-	record__head(&buf->rec.hdr, kind, 0, now, task);
-	buf->rec.dispatch_ns = dispatch_ns;
-	buf->rec.t_ns = now;
-	buf->rec.ns = 0;
-	buf->rec.runnable_ns = 0;
+	stack__begin(&buf->rec, kind, task, dispatch_ns, now, now);
 	buf->rec.state = JANK_STATE_RUNNING;
 	buf->rec.syscall = compat__syscall_nr(regs);
 	sampler__take_stack(ctx, buf, regs, copied);

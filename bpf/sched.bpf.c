@@ -242,7 +242,7 @@ static __always_inline void sched__exec(struct task_struct *task, pid_t machine_
 	now = bpf_ktime_get_ns();
 	if (t) {
 		if (t->start_ns)
-			thread__close_as(t, task, now, JANK_END_EXEC, old_tid);
+			thread__close_as(t, task, now, JANK_END_EXEC, old_tid, true);
 		t->phase = JANK_PHASE_NONE;
 		t->looper_entry = 0;
 		t->handled.due_ns = 0;

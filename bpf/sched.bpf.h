@@ -249,12 +249,8 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 	}
 	if (!t->handled.taken)
 		read_message__all(t, task);
-	record__head(&rec->hdr, JANK_REC_STACK, 0, now, task);
+	stack__begin(rec, JANK_REC_STACK, task, t->start_ns, now, now);
 	rec->hdr.flags |= *(volatile __u16 *)&t->leave_flags;
-	rec->dispatch_ns = t->start_ns;
-	rec->t_ns = now;
-	rec->ns = 0;
-	rec->runnable_ns = 0;
 	rec->syscall = nr;
 	rec->prio = facts__prio(task);
 	quota__mark(&t->quota, task);

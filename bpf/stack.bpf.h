@@ -60,6 +60,21 @@ static __always_inline __u32 stack__walk_user(void *ctx, struct task_struct *tas
 	return cnt;
 }
 
+/*
+ * Begins a record of a stack at t_ns: what follows has taken no time yet. dispatch_ns: begin of its
+ * dispatch; 0: it is of another thread.
+ */
+static __always_inline void stack__begin(struct jank_rec_stack *rec, __u16 kind,
+					 struct task_struct *task, u64 dispatch_ns, u64 t_ns,
+					 u64 now)
+{
+	record__head(&rec->hdr, kind, 0, now, task);
+	rec->dispatch_ns = dispatch_ns;
+	rec->t_ns = t_ns;
+	rec->ns = 0;
+	rec->runnable_ns = 0;
+}
+
 /* Records the sizes: kernel_cnt is already clamped; user_sz is in bytes, or -errno. */
 static __always_inline void stack__record(struct jank_rec_stack *rec, __u32 kernel_cnt,
 					  long user_sz)

@@ -357,8 +357,8 @@ static __always_inline u64 thread__threshold_ns(void)
  * Ends the open dispatch of the thread that had number tid at its begin: counts it, and sends a
  * block when it took too long. own: the thread is the current task.
  */
-static __always_inline void thread__close_any(struct jank_thread *t, struct task_struct *task,
-					      u64 now, __u32 end, __u32 tid, bool own)
+static __always_inline void thread__close_as(struct jank_thread *t, struct task_struct *task,
+					     u64 now, __u32 end, __u32 tid, bool own)
 {
 	u64 ns = now - t->start_ns;
 	bool full = thread__count(&t->dispatches, ns);
@@ -375,17 +375,11 @@ static __always_inline void thread__close_any(struct jank_thread *t, struct task
 	thread__forget_dispatch(t);
 }
 
-static __always_inline void thread__close_as(struct jank_thread *t, struct task_struct *task,
-					     u64 now, __u32 end, __u32 tid)
-{
-	thread__close_any(t, task, now, end, tid, true);
-}
-
 /* end: JANK_END_*, with jank_rec_block.behind above the low 16 bits. */
 static __always_inline void thread__close(struct jank_thread *t, struct task_struct *task, u64 now,
 					  __u32 end)
 {
-	thread__close_as(t, task, now, end, pids__tid(task));
+	thread__close_as(t, task, now, end, pids__tid(task), true);
 }
 
 #endif

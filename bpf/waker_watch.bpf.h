@@ -97,13 +97,9 @@ static __always_inline void waker_watch__fill(struct jank_other *other, struct t
 	other->woken_ns = 0;
 	quota__mark(&other->quota, task);
 	wait_args__none(&other->await);
-	record__head(&rec->hdr, JANK_REC_OTHER, 0, now, task);
+	stack__begin(rec, JANK_REC_OTHER, task, 0, t_ns, now);
 	if (state == JANK_STATE_STOPPED && compat__is_frozen(task, compat__task_state(task)))
 		rec->hdr.flags |= JANK_STACK_FROZEN;
-	rec->dispatch_ns = 0;
-	rec->t_ns = t_ns;
-	rec->ns = 0;
-	rec->runnable_ns = 0;
 	rec->state = state;
 	rec->syscall = nr;
 	rec->prio = facts__prio(task);
@@ -209,12 +205,8 @@ static __noinline int waker_watch__send_waker(void *ctx, __u32 noted, struct tas
 	    !waker_watch__pay(watch, now))
 		return 0;
 	rec = &watch->buf.rec;
-	record__head(&rec->hdr, JANK_REC_OTHER, 0, now, waker);
+	stack__begin(rec, JANK_REC_OTHER, waker, 0, now, now);
 	rec->hdr.flags = JANK_STACK_WAKES | (noted & JANK_STACK_WAKER_SOFTIRQ);
-	rec->dispatch_ns = 0;
-	rec->t_ns = now;
-	rec->ns = 0;
-	rec->runnable_ns = 0;
 	rec->state = JANK_STATE_RUNNING;
 	rec->syscall = compat__syscall_nr(compat__user_regs(waker));
 	rec->waker.ns = 0;
