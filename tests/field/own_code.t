@@ -6,11 +6,9 @@ stripped program of libevent, with a library of its own; openvpn and transmissio
 import base64
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -154,12 +152,7 @@ def transmission(field, folder):
 def main():
     need("cc")
     field = Field("own code before a library's")
-    for run, program in ((libevent, None), (openvpn, "openvpn"), (transmission, "transmission-daemon")):
-        if program and not shutil.which(program):
-            field.skip(program, "not installed")
-            continue
-        with tempfile.TemporaryDirectory(prefix="field-own-", dir="/var/tmp") as folder:
-            run(field, folder)
+    field.programs((libevent, None), (openvpn, "openvpn"), (transmission, "transmission-daemon"))
     field.done()
 
 

@@ -4,7 +4,6 @@
 stripped interpreters (Debian's lua5.4 and redis), whose functions have no names."""
 import collections
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -144,12 +143,7 @@ def main():
     need("cc")
     field = Field("one signature for one fault")
     all_kinds(field)
-    for run, program in ((lua, "lua5.4"), (redis, "redis-server")):
-        if not shutil.which(program):
-            field.skip(program, "not installed")
-            continue
-        with tempfile.TemporaryDirectory(prefix="field-signature-", dir="/var/tmp") as folder:
-            run(field, folder)
+    field.programs((lua, "lua5.4"), (redis, "redis-server"))
     field.done()
 
 

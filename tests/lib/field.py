@@ -3,6 +3,8 @@
 test of tests/field/ has cases of one kind, a row of the table in docs/verdicts.md."""
 import json
 import os
+import shutil
+import tempfile
 
 from tap import Tap
 
@@ -27,6 +29,16 @@ class Field(Tap):
         right."""
         self._count(text, right, tried)
         return self.check(tried and right >= share * tried, f"{text}: {right} of {tried}", *details)
+
+    def programs(self, *runs):
+        """Calls each run(field, folder) with a folder of its own. runs: (run, program); without that
+        program it is skipped, and None needs no program."""
+        for run, program in runs:
+            if program and not shutil.which(program):
+                self.skip(program, "not installed")
+                continue
+            with tempfile.TemporaryDirectory(prefix="jank-field-", dir="/var/tmp") as folder:
+                run(self, folder)
 
     def _count(self, text, right, tried):
         before = self.counts.get(text, (0, 0))

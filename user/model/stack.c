@@ -88,7 +88,7 @@ bool stack__same_code(const struct frame *a, const struct frame *b)
 	       (a->function || a->start == b->start);
 }
 
-static bool is_in(const struct stack *stack, const struct frame *frame)
+bool stack__has(const struct stack *stack, const struct frame *frame)
 {
 	for (size_t i = 0; i < stack->frame_cnt; i++) {
 		const struct frame *each = &stack->frames[i];
@@ -105,7 +105,7 @@ void stack__mark_dispatcher(struct stack *stack, const struct stack *idle_place)
 	for (size_t i = stack->frame_cnt; i--;) {
 		struct frame *frame = &stack->frames[i];
 
-		if (frame->kernel || frame->language || !is_in(idle_place, frame))
+		if (frame->kernel || frame->language || !stack__has(idle_place, frame))
 			return;
 		frame->dispatcher = true;
 	}

@@ -23,6 +23,9 @@ void stack__trim_stray(struct stack *stack);
  */
 void stack__mark_dispatcher(struct stack *stack, const struct stack *idle_place);
 
+/* True if it has this frame: the same address, or the same named function. */
+bool stack__has(const struct stack *stack, const struct frame *frame);
+
 /* True if it has frames of an interpreter, or of JIT code whose language is known. */
 bool stack__has_language(const struct stack *stack);
 

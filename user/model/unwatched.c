@@ -227,7 +227,7 @@ static const char *const whole[UNWATCHED_REASON_CNT] = {
 	[UNWATCHED_BUDGET] = "watching would exceed the budget; give cpu in [limits] more",
 };
 
-/* "its loop ran inside 2 handlers for 20.4 s (gtk_dialog_run), as in a dialog: no block" */
+/* "2 handlers ran the loop within, as a dialog does, for 20.4 s in gtk_dialog_run; …" */
 static void add_nested(struct strbuf *sb, const struct unwatched *group, size_t cnt)
 {
 	uint64_t handlers = 0, ns = 0;

@@ -29,22 +29,14 @@ void nested_turns__free(struct nested_turns *nested)
 	free(nested);
 }
 
-static bool is_of_loop(const struct block *block, const struct frame *frame)
-{
-	for (size_t i = 0; i < block->idle_place.frame_cnt; i++)
-		if (stack__same_code(&block->idle_place.frames[i], frame))
-			return true;
-	return false;
-}
-
-/* The function that ran the loop: the innermost named one that is not on the loop's own wait. */
+/* The function that ran the loop: the innermost named one that is not on the stack of its wait. */
 static const char *runner_of(const struct block *block, const struct stack *stack)
 {
 	for (size_t i = 0; i < stack->frame_cnt; i++) {
 		const struct frame *frame = &stack->frames[i];
 
 		if (!frame->kernel && frame->function && frame->module &&
-		    !runtime__is(frame->module) && !is_of_loop(block, frame))
+		    !runtime__is(frame->module) && !stack__has(&block->idle_place, frame))
 			return frame->function;
 	}
 	return "";

@@ -18,8 +18,8 @@ void nested_turns__free(struct nested_turns *nested);
 
 /*
  * False: the named block is no block, and is counted here. Always true for other blocks. Marks the
- * frames of the job, so that the handler is blamed. A handler
- * that cannot be counted for lack of memory counts as an entry that was left out.
+ * frames of the job, so that the handler is blamed. Above a limit, handlers are only counted as
+ * left out.
  */
 bool nested_turns__is_block(struct nested_turns *nested, struct block *block);
 

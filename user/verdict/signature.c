@@ -3,8 +3,8 @@
  * The signature contains only what a fault has in every run: no address of a call, no line, pid or
  * thread id; nothing about other threads, because evidence of them may be missing. A wait: the
  * function, the call, the class of the object. Time on the CPU: the function that was on the stack
- * for most of it; which function below it has the most samples is chance. A quota or a
- * real-time task stops it at a random place, so that is one fault of the process.
+ * for most of it; which function below it has the most samples is chance. A quota or a real-time
+ * task stops it at a random place, so that is one fault of the process.
  */
 #include "verdict/analysis.h"
 
