@@ -27,18 +27,15 @@ static __always_inline __u16 facts__prio(struct task_struct *task)
 }
 
 /*
- * Sends the facts before the dispatch's block or hang. The record is built in the ring's memory:
- * the stack has no room for it and the block. throttled_ns: of a wait that lasts.
+ * Sends the facts before the dispatch's block or hang. throttled_ns: of a wait that lasts.
  */
 static __noinline int facts__send(struct jank_thread *t, struct task_struct *task, u64 stolen_ns,
 				  u64 throttled_ns, u64 now)
 {
-	struct jank_rec_facts *rec = bpf_ringbuf_reserve(&jank_ring, sizeof(*rec), 0);
+	struct jank_rec_facts *rec = record__reserve(sizeof(*rec));
 
-	if (!rec) {
-		lost__add(JANK_LOST_RING_FULL);
+	if (!rec)
 		return -1;
-	}
 	__builtin_memset(rec, 0, sizeof(*rec));
 	record__head(&rec->hdr, JANK_REC_FACTS, sizeof(*rec), now, task);
 	rec->dispatch_ns = t->start_ns;

@@ -38,18 +38,22 @@ static __noinline int loop_wait__send_loop(struct jank_thread *t, struct task_st
 static __noinline int loop_wait__send(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	struct pt_regs *regs = compat__user_regs(task);
-	struct jank_rec_wait rec = {};
+	struct jank_rec_wait *rec = record__reserve(sizeof(*rec));
 
-	record__head(&rec.hdr, JANK_REC_WAIT, sizeof(rec), now, task);
-	rec.hdr.flags = t->trial;
-	rec.sp = compat__user_sp(regs);
-	rec.ip = compat__user_ip(regs);
-	rec.syscall = compat__syscall_nr(regs);
-	rec.turn_cnt = t->place.turn_cnt;
-	rec.fd_cnt = t->trial ? (now - t->trial_ns) / 1000000 : 0; /* ms */
-	rec.loop = t->loop;
-	record__comm(rec.comm, task);
-	return record__send(&rec, sizeof(rec));
+	if (!rec)
+		return -1;
+	__builtin_memset(rec, 0, sizeof(*rec));
+	record__head(&rec->hdr, JANK_REC_WAIT, sizeof(*rec), now, task);
+	rec->hdr.flags = t->trial;
+	rec->sp = compat__user_sp(regs);
+	rec->ip = compat__user_ip(regs);
+	rec->syscall = compat__syscall_nr(regs);
+	rec->turn_cnt = t->place.turn_cnt;
+	rec->fd_cnt = t->trial ? (now - t->trial_ns) / 1000000 : 0; /* ms */
+	rec->loop = t->loop;
+	record__comm(rec->comm, task);
+	bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);
+	return 0;
 }
 
 /*

@@ -131,11 +131,9 @@ __weak __noinline int nest__end(u64 now)
 		nest__add(nest, t, now);
 	if (share__is_over(t->user, SHARE_BLOCK_SZ, JANK_SHARE_RECORD))
 		goto done;
-	rec = bpf_ringbuf_reserve(&jank_ring, sizeof(*rec), 0);
-	if (!rec) {
-		lost__add(JANK_LOST_RING_FULL);
+	rec = record__reserve(sizeof(*rec));
+	if (!rec)
 		goto done;
-	}
 	__builtin_memset(rec, 0, sizeof(*rec));
 	record__head(&rec->hdr, JANK_REC_BLOCK, sizeof(*rec), now, task);
 	nest__fill(rec, nest, t, now);

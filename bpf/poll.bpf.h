@@ -31,18 +31,23 @@
 static __noinline int poll__ask(struct task_struct *task, __u32 tgid)
 {
 	struct pt_regs *regs = compat__user_regs(task);
-	struct jank_rec_wait rec = {};
+	struct jank_rec_wait *rec;
 	__u32 no = 0;
 
 	if (bpf_map_update_elem(&jank_pollers, &tgid, &no, BPF_NOEXIST))
 		return 0;
-	record__head(&rec.hdr, JANK_REC_WAIT, sizeof(rec), bpf_ktime_get_ns(), task);
-	rec.sp = compat__user_sp(regs);
-	rec.ip = compat__user_ip(regs);
-	rec.syscall = compat__syscall_nr(regs);
-	rec.loop = JANK_LOOP_POLL;
-	record__comm(rec.comm, task);
-	return record__send(&rec, sizeof(rec));
+	rec = record__reserve(sizeof(*rec));
+	if (!rec)
+		return 0;
+	__builtin_memset(rec, 0, sizeof(*rec));
+	record__head(&rec->hdr, JANK_REC_WAIT, sizeof(*rec), bpf_ktime_get_ns(), task);
+	rec->sp = compat__user_sp(regs);
+	rec->ip = compat__user_ip(regs);
+	rec->syscall = compat__syscall_nr(regs);
+	rec->loop = JANK_LOOP_POLL;
+	record__comm(rec->comm, task);
+	bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);
+	return 0;
 }
 
 static __always_inline bool poll__is_poller(struct task_struct *task)

@@ -33,6 +33,19 @@ static __always_inline void record__comm(char *dst, struct task_struct *task)
 }
 
 /*
+ * Returns the ring's memory for a record, to be submitted; NULL: the ring is full, and that is
+ * counted. Deep in a chain of calls the stack has no room for a record (tests/bpf/stack_depth.t).
+ */
+static __always_inline void *record__reserve(__u64 size)
+{
+	void *rec = bpf_ringbuf_reserve(&jank_ring, size, 0);
+
+	if (!rec)
+		lost__add(JANK_LOST_RING_FULL);
+	return rec;
+}
+
+/*
  * Sends a record that must not wait: it wakes the reader. Otherwise mixed wake-up flags delay a
  * record by up to the timeout of the reader's poll.
  */

@@ -276,11 +276,9 @@ static __always_inline int thread__send_block(struct jank_thread *t, struct task
 		return -1;
 	message__send(t, task, now);
 	facts__send(t, task, stolen_ns, 0, now);
-	rec = bpf_ringbuf_reserve(&jank_ring, sizeof(*rec), 0);
-	if (!rec) {
-		lost__add(JANK_LOST_RING_FULL);
+	rec = record__reserve(sizeof(*rec));
+	if (!rec)
 		return -1;
-	}
 	__builtin_memset(rec, 0, sizeof(*rec));
 	record__head(&rec->hdr, JANK_REC_BLOCK, sizeof(*rec), now, task);
 	rec->hdr.flags = t->trial;

@@ -16,6 +16,7 @@ SAN         := $(OUT)/san
 ONLY         = $(if $(T),$(foreach f,$(1),$(if $(findstring $(T),$(notdir $(f))),$(f))),$(1))
 UNIT_BIN    := $(call ONLY,$(patsubst %.c,$(SAN)/%,$(sort $(wildcard tests/unit/test_*.c))))
 BPF_BIN     := $(call ONLY,$(patsubst %.c,$(SAN)/%,$(sort $(wildcard tests/bpf/test_*.c))))
+BPF_T       := $(call ONLY,$(sort $(wildcard tests/bpf/*.t)))
 FUZZ_BIN    := $(call ONLY,$(patsubst %.c,$(SAN)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c))))
 STYLE_T     := $(call ONLY,$(sort $(wildcard tests/style/*.t)))
 REPLAY_T    := $(call ONLY,$(sort $(wildcard tests/replay/*.t)))
@@ -53,7 +54,7 @@ $(VARIANT)/tests/bpf/test_%: tests/bpf/test_%.c $(SKEL) $(LIB)
 -include $(UNIT_BIN:=.d) $(BPF_BIN:=.d) $(FUZZ_BIN:=.d)
 
 unit-bin: $(UNIT_BIN)
-bpf-bin: $(BPF_BIN)
+bpf-bin: $(BPF_BIN) $(if $(BPF_T),$(SKEL) $(OUT)/calibrate.bpf.o)
 fuzz-bin: $(FUZZ_BIN)
 
 unit: #:tests unit tests, with the sanitizers
@@ -62,7 +63,7 @@ unit: #:tests unit tests, with the sanitizers
 
 bpf: #:tests tests of the BPF programs (as root)
 	$(Q)$(MAKE) $(WITH_SAN) bpf-bin
-	$(Q)$(call RUN_TESTS,$(BPF_BIN))
+	$(Q)$(call RUN_TESTS,$(BPF_T) $(BPF_BIN))
 
 replay live: all
 
@@ -87,7 +88,7 @@ LIVE_NAMED      = $(filter $(1:%=tests/live/%.t),$(LIVE_T))
 LIVE_PARALLEL_T = $(filter-out $(call LIVE_NAMED,$(LIVE_ALONE) $(SLOW_LIVE_PARALLEL) $(SLOW_LIVE)),$(LIVE_T))
 SLOW_UNIT_BIN  := $(filter $(SLOW_UNIT:%=$(SAN)/tests/unit/test_%),$(UNIT_BIN))
 # The quickest stage comes first. Tests that measure time run alone.
-STAGES          = -j2 $(STYLE_T) $(filter-out $(SLOW_UNIT_BIN),$(UNIT_BIN)) $(FUZZ_BIN) $(REPLAY_T) $(BPF_BIN) \
+STAGES          = -j2 $(STYLE_T) $(filter-out $(SLOW_UNIT_BIN),$(UNIT_BIN)) $(FUZZ_BIN) $(REPLAY_T) $(BPF_T) $(BPF_BIN) \
                   -j3 $(LIVE_PARALLEL_T) $(FIELD_SHORT_T) -j1 $(call LIVE_NAMED,$(LIVE_ALONE))
 SLOW_STAGES     = -j2 $(SLOW_UNIT_BIN) $(call LIVE_NAMED,$(SLOW_LIVE_PARALLEL)) -j1 $(call LIVE_NAMED,$(SLOW_LIVE))
 RUN_STAGES      = FIELD=short PERL5LIB=tests/lib RUN="$(PROVE_TESTS)" tests/stages
@@ -117,7 +118,7 @@ fast-bin: $(FAST_UNIT)
 check-fast: #:tests the style, the quick unit tests without sanitizers, replay: within two minutes
 	$(Q)$(MAKE) $(JOBS) all
 	$(Q)$(MAKE) $(JOBS) fast-bin
-	$(Q)$(call RUN_TESTS,-j2 $(STYLE_T) $(FAST_UNIT) $(filter-out tests/replay/live.t,$(REPLAY_T)))
+	$(Q)$(call RUN_TESTS,-j2 $(STYLE_T) $(BPF_T) $(FAST_UNIT) $(filter-out tests/replay/live.t,$(REPLAY_T)))
 
 CLANG_FORMAT ?= clang-format
 FORMATTED     = $(shell find bpf user tools tests -name '*.[ch]' -o -name '*.cc')

@@ -99,8 +99,10 @@ def check_truth(tap, what, left):
 
 
 def check_names(tap, what, blocks):
-    """Checks the names of functions and of system calls."""
-    slept = {main_syscall(b) for b in blocks if (b["cause"] or {}).get("kind") == "sleep"}
+    """Checks the names of functions and of system calls. In an emulator a stack costs so much that some are
+    left out, which the record says."""
+    slept = {main_syscall(b) for b in blocks if (b["cause"] or {}).get("kind") == "sleep"
+             and (b["samples"] or not (b.get("lost") or {}).get("samples_capped"))}
     tap.check(slept and slept <= SLEEPS, f"{what}: system calls have the names of their own numbers", slept)
     busy = {frame_of(b) for b in blocks if (b["cause"] or {}).get("kind") == "cpu"}
     tap.measured("handle_busy" in busy, f"{what}: functions have names", busy)
