@@ -10,6 +10,7 @@ did() { # NAME COMMAND...: its output goes to NAME.out and NAME.err
 	shift
 	"$@" >"/out/$name.out" 2>"/out/$name.err"
 	status=$?
+	[ "$name" != doctor ] || cp /out/doctor.out /doctor.out # hand-over takes it away
 	hand-over
 	echo "$status" >"/out/$name.status"
 	hand-over
@@ -36,7 +37,7 @@ for way in "hang" "hang-plain --disable-feature tp_btf"; do
 done
 for feature in $features; do
 	# The kernel lacks it: all other traces are without it.
-	[ "$quick" ] && grep -qE "^  (degraded|missing) +$feature " /out/doctor.out && continue
+	[ "$quick" ] && grep -qE "^  (degraded|missing) +$feature " /doctor.out && continue
 	types=
 	[ "$feature" != btf ] || types='--btf /sys/kernel/btf/vmlinux'
 	trace "without-$feature" -d 20s --disable-feature $feature $types -- simjank $work
