@@ -101,6 +101,26 @@ def test_not_theirs(process):
        "sudo: no journal where only root may write", result)
 
 
+def test_foreign_files(process):
+    """Who owns a directory can replace each file in it."""
+    directory = private_dir("given", 0)
+    for name in ("blocks.jsonl", "key"):
+        with open(f"{directory}/{name}", "w", encoding="ascii") as file:
+            file.write("")
+    options = ("--json", "--records-user", "nobody", "-t", "25ms", "-o", directory, "-p", process.pid)
+    result = bad.trace(*options)
+    owners = {os.stat(path).st_uid for path in (directory, f"{directory}/blocks.jsonl", f"{directory}/key")}
+    ok(result.status == 1 and "'key' in it is of no run" in result.err and owners == {0},
+       "--records-user: a directory with another file of root's stays root's, and the run says so", f"{owners} {result}")
+    os.unlink(f"{directory}/key")
+    tracer = bad.Tracer(*options)
+    bad.wait_for(lambda: b'"type":"block"' in tracer.stdout())
+    result = tracer.stop()
+    owners = {os.stat(directory).st_uid} | {os.stat(f"{directory}/{name}").st_uid for name in os.listdir(directory)}
+    ok(result.status == 0 and owners == {USER}, "--records-user: one with records alone becomes the user's",
+       f"{owners} {result}")
+
+
 def test_no_socket():
     done = subprocess.run([bad.JANK, "--deliver"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=10,
                           check=False)
@@ -255,6 +275,7 @@ looping = bad.target("loop", 40)
 test_sudo(looping)
 test_root(looping)
 test_not_theirs(looping)
+test_foreign_files(looping)
 test_no_socket()
 test_harassed(signal.SIGKILL, "killed")
 test_harassed(signal.SIGSTOP, "stopped")

@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "export/record_file.h"
+#include "export/spool/spool.h"
 #include "files/own_path.h"
 
 #define SERVICE_USER "jankbpf"
@@ -31,21 +32,22 @@ int records_user__find(const struct options *opts, struct user_account *ret, str
 	return -EINVAL;
 }
 
-/* Of those that a run makes: a regular file, or a spool. */
+/* Of those that a run makes: a file with one of its names, or a spool. */
 static bool is_of_run(int dirfd, const char *name, const struct stat *st)
 {
 	char agent[NAME_MAX + 8];
 
-	if (*name == '.' && !text__begins(name, ".looper-"))
-		return false;
 	if (S_ISREG(st->st_mode))
-		return st->st_nlink == 1;
+		return st->st_nlink == 1 && (record_dir__knows(name) || spool_dir__knows(name));
 	snprintf(agent, sizeof(agent), "%s/agent", name);
 	return S_ISDIR(st->st_mode) && !faccessat(dirfd, agent, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
-/* Calls fn for each entry until one returns false. False then, or if it cannot be read. */
-static bool each_entry(int dirfd, const struct user_account *account,
+/*
+ * Calls fn for each entry until one returns false. False then, and ret_name (NAME_MAX + 1 bytes) is
+ * that entry; or if the directory cannot be read: ret_name is empty.
+ */
+static bool each_entry(int dirfd, const struct user_account *account, char *ret_name,
 		       bool (*fn)(int dirfd, const char *name, const struct stat *st,
 				  const struct user_account *account))
 {
@@ -55,12 +57,17 @@ static bool each_entry(int dirfd, const struct user_account *account,
 	bool ret = dir;
 	struct stat st;
 
+	*ret_name = '\0';
 	if (!dir && fd >= 0)
 		close(fd);
-	while (ret && (entry = readdir(dir)))
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			ret = !fstatat(dirfd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
-			      fn(dirfd, entry->d_name, &st, account);
+	while (ret && (entry = readdir(dir))) {
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		ret = !fstatat(dirfd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+		      fn(dirfd, entry->d_name, &st, account);
+		if (!ret)
+			snprintf(ret_name, NAME_MAX + 1, "%s", entry->d_name);
+	}
 	if (dir)
 		closedir(dir);
 	return ret;
@@ -81,18 +88,28 @@ static bool take_file(int dirfd, const char *name, const struct stat *st,
 }
 
 /*
- * A directory of the system's, such as /root, must not get another owner: so look at its content.
+ * A directory of root's with other files, such as /root, must not get another owner, who could
+ * replace them. 0, or -errno with a message.
  */
-static int take(int fd, const struct user_account *account)
+static int take(int fd, const struct user_account *account, const char *path, struct err *err)
 {
+	char name[NAME_MAX + 1];
 	struct stat st;
 
 	if (fstat(fd, &st))
-		return -errno;
-	if (st.st_uid || st.st_mode & (S_IRWXG | S_IRWXO) || !each_entry(fd, account, is_taken))
+		return err__set(err, errno, "'%s': %s", path, strerror(errno));
+	if (st.st_uid || st.st_mode & (S_IRWXG | S_IRWXO))
 		return 0;
-	if (!each_entry(fd, account, take_file) || fchown(fd, account->uid, account->gid))
-		return -errno;
+	if (!each_entry(fd, account, name, is_taken))
+		return err__set(
+			err, EPERM,
+			"'%s' belongs to root, and '%.60s' in it is of no run: it is not given "
+			"to the user %s; choose a directory for records alone, or chown it",
+			path, name, account->name);
+	if (!each_entry(fd, account, name, take_file) || fchown(fd, account->uid, account->gid))
+		return err__set(err, errno,
+				"'%s': cannot give it to the user %s: %s; do so by chown -R", path,
+				account->name, strerror(errno));
 	return 0;
 }
 
@@ -128,10 +145,7 @@ int records_user__take_dir(const struct user_account *account, const char *path,
 	fd = own_path__dir(path, 0700, NULL);
 	if (fd < 0) /* whoever it belongs to is checked when it is opened as that user */
 		return 0;
-	res = take(fd, account);
+	res = take(fd, account, path, err);
 	close(fd);
-	return res ? err__set(err, -res,
-			      "'%s': cannot give it to the user %s: %s; do so by chown -R", path,
-			      account->name, strerror(-res))
-		   : 0;
+	return res;
 }

@@ -15,8 +15,8 @@ int records_user__find(const struct options *opts, struct user_account *ret, str
 
 /*
  * Gives the user a directory of root that is closed to others and holds nothing but files of a run
- * and spools, with these files; makes it if it does not exist. Leaves others as they are. 0, or
- * -errno with a message.
+ * and spools, with these files; makes it if it does not exist. Refuses one of root that holds other
+ * files; leaves those of other users as they are. 0, or -errno with a message.
  */
 int records_user__take_dir(const struct user_account *account, const char *path, struct err *err);
 

@@ -52,6 +52,11 @@ void record_file__close(struct record_file *file);
  */
 bool own_file__size(int dirfd, const char *name, uint64_t *ret_size);
 
+#define MARKS_NAME "serve.marks" /* what the users of `jankbpf serve` marked */
+
+/* True if a sink or `serve` makes files of that name in DIR. */
+bool record_dir__knows(const char *name);
+
 /* --- Retention: limits the age and size of DIR. It deletes only files that the sink makes. */
 
 #define RETAIN_TMP_PREFIX ".looper-"

@@ -57,6 +57,18 @@ static bool is_ours(const char *name)
 	return timed_name__is(&timed_name_log, name) || timed_name__is(&timed_name_history, name);
 }
 
+bool record_dir__knows(const char *name)
+{
+	for (enum record_format format = RECORD_JSON; format <= RECORD_PROTO; format++) {
+		struct record_file file = { .format = format };
+
+		if (!strcmp(name, record_file__name(&file)) ||
+		    !strcmp(name, record_file__old_name(&file)))
+			return true;
+	}
+	return is_ours(name) || is_tmp_name(name) || !strcmp(name, MARKS_NAME);
+}
+
 static int listing__add(struct listing *listing, const char *name, const struct stat *st)
 {
 	struct listed *log;

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "export/record_file.h"
 #include "export/sink.h"
 #include "serve/record_index.h"
 

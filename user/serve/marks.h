@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MARKS_NAME     "serve.marks"
 #define MARKS_READ_MAX (1u << 17) /* beyond it, the oldest marks are dropped */
 #define MARKS_MUTE_MAX 1000
 #define SIGNATURE_MAX  64 /* hexadecimal digits */

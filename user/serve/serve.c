@@ -42,7 +42,7 @@ int serve__run(struct server *server, int signal_fd, serve_left_out_fn *on_left_
 
 #include "base/clock.h"
 #include "base/confine.h"
-#include "export/timed_name.h"
+#include "export/record_file.h"
 #include "files/own_path.h"
 #include "files/user_account.h"
 #include "serve/archive.h"
@@ -60,11 +60,7 @@ int serve__run(struct server *server, int signal_fd, serve_left_out_fn *on_left_
 
 static bool is_ours(const char *name)
 {
-	for (int i = 0; i < FILE_CNT; i++)
-		if (!strcmp(name, record_index__name(i)))
-			return true;
-	return name[0] == '.' || !strcmp(name, MARKS_NAME) ||
-	       timed_name__is(&timed_name_log, name) || timed_name__is(&timed_name_history, name);
+	return name[0] == '.' || record_dir__knows(name);
 }
 
 /*

@@ -112,6 +112,9 @@ void spool__free_records(Jankbpf__Record **records, size_t cnt); /* accepts NULL
 /* Opens DIR to read it; whoever owns it. A descriptor or -errno. */
 int spool_dir__open_dir(const char *path);
 
+/* True if a spool's writer or sender makes files of that name in DIR. */
+bool spool_dir__knows(const char *name);
+
 /* Numbers of the first batches of all segments, ascending. The caller frees *ret. 0 or -errno. */
 int spool_dir__list(int dirfd, uint64_t **ret, size_t *ret_cnt);
 

@@ -18,6 +18,8 @@
 #include "files/file.h"
 
 #define SUFFIX	      ".spool"
+#define NEXT	      ".new" /* of a file that replaces another */
+#define POSITION      ".position"
 #define POSITION_HEAD "jankbpf-position 1"
 #define SMALL_MAX     4096
 #define SEGMENTS_MAX  1000000
@@ -61,13 +63,30 @@ static int read_small(int dirfd, const char *name, struct strbuf *ret)
 	return ret->failed ? -ENOMEM : 0;
 }
 
+bool spool_dir__knows(const char *name)
+{
+	static const char *const names[] = { "agent", "open.tail", "dropped", "write.lock",
+					     "send.lock" };
+	size_t len = strlen(name), digits = strspn(name, "0123456789");
+
+	if (len > strlen(NEXT) && !strcmp(name + len - strlen(NEXT), NEXT))
+		len -= strlen(NEXT);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (len == strlen(names[i]) && !strncmp(name, names[i], len))
+			return true;
+	if (digits >= 10 && !strcmp(name + digits, SUFFIX))
+		return true;
+	return len > strlen(POSITION) &&
+	       !strncmp(name + len - strlen(POSITION), POSITION, strlen(POSITION));
+}
+
 /* A power failure leaves the old content or the new one. */
 static int replace(int dirfd, const char *name, const struct strbuf *text)
 {
 	char next[NAME_MAX + 1];
 	int fd, res;
 
-	if (snprintf(next, sizeof(next), "%s.new", name) >= (int)sizeof(next))
+	if (snprintf(next, sizeof(next), "%s" NEXT, name) >= (int)sizeof(next))
 		return -ENAMETOOLONG;
 	unlinkat(dirfd, next, 0); /* of a process that was killed */
 	fd = spool_dir__open(dirfd, next, O_WRONLY | O_CREAT | O_EXCL);
@@ -233,7 +252,7 @@ int spool_dir__agent(int dirfd, bool create, char ret[SPOOL_AGENT_SZ])
 
 static void position_name(char ret[80], const char *backend)
 {
-	snprintf(ret, 80, "%.60s.position", backend);
+	snprintf(ret, 80, "%.60s" POSITION, backend);
 }
 
 /* A later version may have further lines. */
