@@ -3,7 +3,7 @@
 
 import { restOf } from "./data.js";
 import { el, section, titled } from "./dom.js";
-import { count, duration } from "./format.js";
+import { count, duration, pidText } from "./format.js";
 import { LOSSES } from "./losses.js";
 
 const GROUPS = [
@@ -19,11 +19,12 @@ const HIDDEN = new Set(["schema", "type", "samples", "lost", "severity", "occurr
 function valueText(key, value) {
   if (typeof value !== "number") return String(value);
   if (/(^|_)ns$/.test(key)) return duration(value);
+  if (/(^|_)[pt]id$/.test(key)) return pidText(value);
   if (/_pct$/.test(key)) return `${value} %`;
   if (/_kb$/.test(key)) return `${count(Math.round(value / 1024))} MiB`;
   if (/_khz$/.test(key)) return `${(value / 1e6).toFixed(2)} GHz`;
   if (/_hz$/.test(key)) return `${value} Hz`;
-  return Number.isInteger(value) && !/(^|_)(pid|tid|uid|fd)$/.test(key) ? count(value) : String(value);
+  return Number.isInteger(value) && !/(^|_)(uid|fd)$/.test(key) ? count(value) : String(value);
 }
 
 function labelOf(key) {

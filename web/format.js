@@ -23,6 +23,11 @@ export function roundDuration(ns) {
   return `${Number((ns / size).toPrecision(3))} ${unit}`;
 }
 
+// Of a process or thread outside of the tracer's pid namespace, the machine's id (JANK_PID_OUTSIDE in bpf/jank_abi.h).
+export function pidText(pid) {
+  return pid >= 2e9 ? `${pid - 2e9} of the machine` : String(pid);
+}
+
 export function count(n) {
   return String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 }

@@ -3,7 +3,7 @@
 
 import { report } from "./data.js";
 import { button, el, stateClass, stateMark } from "./dom.js";
-import { duration, roundDuration } from "./format.js";
+import { duration, pidText, roundDuration } from "./format.js";
 import { frameList } from "./stacks.js";
 import { showTip, hideTip } from "./tip.js";
 
@@ -33,8 +33,8 @@ function spanDetails(span) {
 }
 
 function linkDetails(link) {
-  return details(el("span", `${link.comm} (${link.tid}) `, link.role === "held" ? "held the mutex" : "ended the wait"), [
-    link.process && `Process ${link.process}, pid ${link.pid}.`,
+  return details(el("span", `${link.comm} (${pidText(link.tid)}) `, link.role === "held" ? "held the mutex" : "ended the wait"), [
+    link.process && `Process ${link.process}, pid ${pidText(link.pid)}.`,
     `Mostly ${link.state.replace("_", " ")}${link.syscall ? ` in ${link.syscall}` : ""}${link.waited ? `, ${link.waited}` : ""}; ` +
     `it shares ${duration(link.ns)} with the thread above it.`,
   ], [["", link.stack], ["At the wake-up it was in:", link.wakeStack]]);
@@ -75,7 +75,7 @@ function linkLane(link, above) {
     at += part.ns;
   }
   if (link.ns > sum) pieces.push(piece(at, link.t + link.ns, sum ? "unseen" : link.state, sum ? "not seen" : link.syscall, pick));
-  return { label: link.comm, note: `${link.tid} ${link.role === "held" ? "held the mutex" : `woke ${above}`}`, pieces, ticks: [],
+  return { label: link.comm, note: `${pidText(link.tid)} ${link.role === "held" ? "held the mutex" : `woke ${above}`}`, pieces, ticks: [],
     end: link.t + link.ns };
 }
 
