@@ -95,6 +95,9 @@ void session__look(struct session *s, struct strbuf *records)
 	s->report.live = fresh;
 	s->report.look_ns = clock__mono_ns();
 	s->report.loop_cnt = 0;
+	/* before their dispatches are counted: so there are no more blocks than dispatches */
+	s->report.block_cnt = output__block_cnt(s->sink.output);
+	s->report.hang_cnt = output__hang_cnt(s->sink.output);
 	intervals__begin_look(&s->intervals);
 	look_at_threads(&look);
 }
@@ -295,10 +298,9 @@ void session__status(struct session *s)
 		strbuf__adds(&line, " dispatches: no loop seen yet");
 	else
 		strbuf__addf(&line, " dispatches · %llu blocks",
-			     (unsigned long long)output__block_cnt(s->sink.output));
-	if (output__hang_cnt(s->sink.output))
-		strbuf__addf(&line, " · %llu hangs",
-			     (unsigned long long)output__hang_cnt(s->sink.output));
+			     (unsigned long long)s->report.block_cnt);
+	if (s->report.hang_cnt)
+		strbuf__addf(&line, " · %llu hangs", (unsigned long long)s->report.hang_cnt);
 	if (lost_cnt(&losses)) {
 		strbuf__adds(&line, " · lost ");
 		add_count(&line, lost_cnt(&losses));

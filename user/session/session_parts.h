@@ -426,6 +426,7 @@ struct report {
 	int hang_fd;		      /* alarm for a look when a dispatch reaches a limit */
 	uint64_t hang_limits[JANK_HANG_LIMITS]; /* ages of a dispatch; UINT64_MAX: none */
 	size_t loop_cnt;			/* at the last look */
+	uint64_t block_cnt, hang_cnt;		/* reported before it */
 	bool told_reach;			/* how far back the buffers of --record reach */
 	uint64_t start_cpu_ns;			/* our CPU time before it */
 	struct losses kernel_losses;		/* as of the end */

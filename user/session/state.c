@@ -28,8 +28,8 @@ static void add_counts(const struct session *s, const struct intervals_now *now,
 	clock__add_duration(ret, now->threshold_ns);
 	strbuf__addf(ret, ": %llu dispatches, %llu blocks, %llu hangs\n",
 		     (unsigned long long)session__totals(s).dispatch_cnt,
-		     (unsigned long long)output__block_cnt(s->sink.output),
-		     (unsigned long long)output__hang_cnt(s->sink.output));
+		     (unsigned long long)s->report.block_cnt,
+		     (unsigned long long)s->report.hang_cnt);
 }
 
 static void add_losses(const struct losses *losses, struct strbuf *ret)
@@ -200,8 +200,8 @@ void session__add_state_json(struct session *s, struct strbuf *ret)
 	add_number(&w, "elapsed_ns", now.t_ns - s->report.start_ns);
 	add_number(&w, "threshold_ns", now.threshold_ns);
 	add_number(&w, "dispatches", session__totals(s).dispatch_cnt);
-	add_number(&w, "blocks", output__block_cnt(s->sink.output));
-	add_number(&w, "hangs", output__hang_cnt(s->sink.output));
+	add_number(&w, "blocks", s->report.block_cnt);
+	add_number(&w, "hangs", s->report.hang_cnt);
 	add_number(&w, "loops", s->report.loop_cnt);
 	add_number(&w, "processes", HASH_COUNT(s->processes.entries));
 	add_number(&w, "not_watched", s->unwatched_look.found_cnt + session__off_cnt(s));
@@ -237,8 +237,8 @@ void session__tell_status(struct session *s)
 		     : s->govern.gov.blind ? "blind: "
 					   : "",
 		     s->report.loop_cnt, (unsigned long long)session__totals(s).dispatch_cnt,
-		     (unsigned long long)output__block_cnt(s->sink.output),
-		     (unsigned long long)output__hang_cnt(s->sink.output),
+		     (unsigned long long)s->report.block_cnt,
+		     (unsigned long long)s->report.hang_cnt,
 		     (unsigned long long)losses__total(&now.losses), own_cpu_pct(s, &now));
 }
 
