@@ -162,6 +162,7 @@ $(OUT)/$(1)/%.bpf.o: bpf/%.bpf.c $$(BPF_HDR)
 $(OUT)/$(2).bpf.o: $(4:bpf/%.bpf.c=$(OUT)/$(1)/%.bpf.o)
 	$$(call msg,BPFLINK,$$@)
 	$$(Q)$$(BPFTOOL) gen object $$@ $$^
+	$$(Q)llvm-objcopy --wildcard --strip-symbol='LBB*' $$@ # labels of the compiler's: an eighth of the file
 
 $(OUT)/$(2).skel.h: $(OUT)/$(2).bpf.o
 	$$(call msg,SKEL,$$@)
