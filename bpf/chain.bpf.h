@@ -8,7 +8,7 @@
 #define JANK_CHAIN_BPF_H
 
 #include "bpf/copy_user_stack.bpf.h"
-#include "bpf/script_place.bpf.h"
+#include "bpf/script.bpf.h"
 #include "bpf/thread.bpf.h"
 
 /*
@@ -110,7 +110,7 @@ static __always_inline void chain__ask(struct jank_thread *t, struct task_struct
 		return;
 	copy_user_stack__send_wait(now);
 	if (t->park.script)
-		script_place__send(task, now);
+		script_place__send(now);
 	record__head(&rec.hdr, JANK_REC_WAIT, sizeof(rec), now, task);
 	rec.sp = t->park.sp;
 	rec.ip = compat__user_ip(compat__user_regs(task));

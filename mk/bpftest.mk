@@ -2,7 +2,7 @@
 # A separate skeleton for tests/bpf/test_logic_*.c: the probes' maps and static functions, called by
 # programs that user space can run. maps.bpf.c comes first, as in the program's own skeleton.
 
-BPFTEST_OBJ  := $(OUT)/bpf/maps.bpf.o $(OUT)/bpftest/logic.bpf.o
+BPFTEST_OBJ  := $(addprefix $(OUT)/bpf/,maps.bpf.o copy_user_stack.bpf.o script.bpf.o) $(OUT)/bpftest/logic.bpf.o
 BPFTEST_SKEL := $(OUT)/bpftest.skel.h
 
 $(OUT)/bpftest/logic.bpf.o: tests/bpf/logic.bpf.c tests/bpf/logic.h $(BPF_HDR)
