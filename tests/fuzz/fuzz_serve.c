@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "export/report/report.h"
+#include "export/record_file.h"
 #include "serve/marks.h"
 #include "serve/removal.h"
 #include "tests/fuzz/corpus.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What was read and muted: in memory, in its file, and with a damaged or hostile file. */
+#include "export/record_file.h"
 #include "serve/marks.h"
 
 #include <errno.h>
