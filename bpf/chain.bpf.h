@@ -50,7 +50,8 @@ static __always_inline bool chain__compares(const struct jank_thread *t)
 /* Is a wait with this answer a park? */
 static __always_inline bool chain__is_park(const struct jank_thread *t, __u32 verdict)
 {
-	return verdict == JANK_PARK_YES || (verdict == JANK_PARK_IDLE && t->ready_cnt <= 0);
+	return verdict == JANK_PARK_YES || verdict == JANK_PARK_LEFT ||
+	       (verdict == JANK_PARK_IDLE && t->ready_cnt <= 0);
 }
 
 /*
@@ -110,7 +111,7 @@ static __always_inline void chain__ask(struct jank_thread *t, struct task_struct
 		return;
 	copy_user_stack__send_wait(now);
 	if (t->park.script)
-		script_place__send(now);
+		script_place__send(t->start_ns, now);
 	record__head(&rec.hdr, JANK_REC_WAIT, sizeof(rec), now, task);
 	rec.sp = t->park.sp;
 	rec.ip = compat__user_ip(compat__user_regs(task));

@@ -335,6 +335,7 @@ _Static_assert(sizeof(struct jank_rec_wait) == 80, "jank_rec_wait");
 #define JANK_PARK_NO	    1
 #define JANK_PARK_YES	    2
 #define JANK_PARK_IDLE	    3 /* a park if the poll before it returned no event */
+#define JANK_PARK_LEFT	    4 /* of a place only: a park; the dispatch before it ended unseen */
 #define JANK_WAIT_COMPARE   1 /* flag of a question: the thread has a loop that polls */
 #define JANK_PARKER_MAX	    1024
 #define JANK_LEFT_MAX	    4096 /* slots of jank_left */
@@ -625,7 +626,7 @@ _Static_assert(sizeof(struct jank_script_frame) == 24, "jank_script_frame");
  */
 struct jank_rec_script {
 	struct jank_rec hdr;
-	__u64 dispatch_ns;
+	__u64 dispatch_ns; /* begin of the dispatch; 0: of a wait without one */
 	__u64 t_ns;
 	__u32 frame_cnt;
 	__u32 identity; /* of a wait: hash of the frames, to tell stacks apart; 0: none */

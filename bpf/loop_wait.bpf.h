@@ -161,6 +161,14 @@ static __always_inline __u32 loop_wait__behind(long ret)
  * The loop's own wait begins: closes the open dispatch. behind: see jank_rec_block; own: see
  * thread__close_as.
  */
+/* The open dispatch is not reported: when it ended is not known. */
+static __noinline int loop_wait__lose(struct jank_thread *t)
+{
+	thread__forget_dispatch(t);
+	lost__add(JANK_LOST_LOOP_CHANGED);
+	return 0;
+}
+
 static __always_inline void loop_wait__close_as(struct jank_thread *t, struct task_struct *task,
 						u64 now, __u32 behind, bool own)
 {
@@ -288,8 +296,7 @@ static __noinline int loop_wait__missed(struct jank_thread *t, s32 fd)
 {
 	if (fd < 0 || fd != t->fd || t->looper_entry)
 		return false;
-	thread__forget_dispatch(t);
-	lost__add(JANK_LOST_LOOP_CHANGED);
+	loop_wait__lose(t);
 	return true;
 }
 

@@ -41,6 +41,25 @@ static __always_inline bool park__is_known(const struct jank_thread *t)
 }
 
 /*
+ * Does a main thread wait in ppoll as Ruby's queues and sleeps do? They poll one descriptor, which
+ * reports signals and is no socket.
+ */
+static __noinline int park__polls_signals(const struct jank_thread *t, struct task_struct *task,
+					  __u32 class)
+{
+	struct pt_regs *regs = compat__user_regs(task);
+	u64 timeout = compat__syscall_arg(regs, 2);
+	s32 fd;
+
+	if (t->loop != JANK_LOOP_PARK || class != JANK_CLASS_POLL_FDS ||
+	    compat__syscall_arg(regs, 1) != 1 || (timeout && timeout <= POLL_TIMEOUT_MAX))
+		return false;
+	if (bpf_probe_read_user(&fd, sizeof(fd), (void *)compat__syscall_arg(regs, 0)))
+		return false;
+	return classify_block__of_fd(task, fd, 0) != JANK_STATE_SOCKET;
+}
+
+/*
  * May a main thread, or a similar one, wait like this for its next work? Not for a lock, and not
  * when it is known to wait in epoll. A sleep belongs to a frame loop only when the thread waits for
  * nothing else: a server that reads its socket may sleep in its handler.
@@ -67,9 +86,8 @@ static __noinline int park__may_rest(struct jank_thread *t, struct task_struct *
 	case JANK_CLASS_SELECT:
 		if (park__is_known(t)) /* one loop, several kinds of wait */
 			return true;
-		if (t->park.script)
-			return true;
-		break;
+		return t->park.script ||
+		       (t->parks & JANK_PARKS_SCRIPT && park__polls_signals(t, task, class));
 	}
 	return false;
 }
@@ -100,14 +118,15 @@ static __always_inline bool park__is_judged(struct jank_thread *t, struct task_s
 /*
  * Returns the identity of the interpreter's frames where these tell places apart; else 0. Ruby's
  * queues wait in ppoll, which also waits for signals, in whichever thread comes first. A main
- * thread's polls are judged by turns and by the callers in C (poll__ask_callers).
+ * thread's other polls are judged by turns and by the callers in C (poll__ask_callers).
  */
 static __always_inline __u32 park__script(const struct jank_thread *t, struct task_struct *task,
 					  __u32 class)
 {
 	__u32 tgid = pids__tgid(task), tid = pids__tid(task);
 
-	if (!(t->parks & JANK_PARKS_SCRIPT) || (poll__class_waits(class) && tid == tgid))
+	if (!(t->parks & JANK_PARKS_SCRIPT) ||
+	    (poll__class_waits(class) && tid == tgid && !park__polls_signals(t, task, class)))
 		return 0;
 	return script_place__identity(tgid, tid);
 }
@@ -167,11 +186,15 @@ static __always_inline void park__try(struct jank_thread *t, u64 sp, s32 nr, u64
 }
 
 /* The C library's waits with and without a timeout differ in depth by some bytes. */
-static __always_inline bool park__is_tried(const struct jank_thread *t)
+static __always_inline bool park__is_near_tried(const struct jank_thread *t)
 {
 	return t->trial && t->loop == JANK_LOOP_PARK && t->place.nr == t->park.nr &&
-	       (!t->tried_script || t->tried_script == t->park.script) &&
 	       t->park.sp + POLL_SP_SLOP >= t->place.sp && t->park.sp <= t->place.sp + POLL_SP_SLOP;
+}
+
+static __always_inline bool park__is_tried(const struct jank_thread *t)
+{
+	return park__is_near_tried(t) && (!t->tried_script || t->tried_script == t->park.script);
 }
 
 /*
@@ -195,6 +218,24 @@ static __noinline int park__replaces(struct jank_thread *t)
 }
 
 /*
+ * An interpreter's thread on probation waits by the same call as its loop: it rests, or its handler
+ * waits. Its dispatch is not reported until user space can tell.
+ */
+static __noinline int park__doubts(struct jank_thread *t)
+{
+	thread__forget_dispatch(t);
+	t->phase = JANK_PHASE_CANDIDATE;
+	return true;
+}
+
+/* A ppoll with a timeout may be a sleep of Ruby, which is no loop's wait. */
+static __always_inline bool park__polls_timed(const struct jank_thread *t, struct task_struct *task)
+{
+	return poll__class(t->park.nr) == JANK_CLASS_POLL_FDS &&
+	       compat__syscall_arg(compat__user_regs(task), 2) > POLL_TIMEOUT_MAX;
+}
+
+/*
  * A main thread waits at an unknown place: its dispatches are on probation, like those of polling
  * loops (poll__try). Returns false when another place stays on trial.
  */
@@ -207,9 +248,11 @@ static __always_inline bool park__tries(struct jank_thread *t, struct task_struc
 		t->tried_script = t->park.script;
 		t->place.turn_cnt++;
 		t->inner.turn_cnt = 0;
+	} else if (park__polls_timed(t, task)) {
+		return park__doubts(t);
 	} else {
 		if (t->trial && t->place.sp && !park__replaces(t))
-			return false;
+			return park__is_near_tried(t) && park__doubts(t);
 		park__try(t, t->park.sp, t->park.nr, t->park.script);
 	}
 	t->phase = JANK_PHASE_PARKED;
@@ -349,6 +392,8 @@ static __noinline int park__was_one(struct jank_thread *t, struct task_struct *t
 		t->state_ns[t->span.rec.state & 15] -= t->mark_ns - left;
 	thread__set_counted(t, 0);
 	t->state = JANK_STATE_RUNNING;
+	if (verdict == JANK_PARK_LEFT)
+		loop_wait__lose(t);
 	t->mark_ns = left;
 	t->clock_off_ns -= now - left; /* its CPU clock stood still during the sleep */
 	loop_wait__close_as(t, task, left, 0, false);

@@ -234,7 +234,7 @@ __noinline int script_place__identity(__u32 tgid, __u32 tid)
 	return s->rec.identity;
 }
 
-__noinline int script_place__send(__u64 now)
+__noinline int script_place__send(__u64 dispatch_ns, __u64 now)
 {
 	struct task_struct *task = KERNEL_CURRENT();
 	struct jank_script *s = script__find(pids__tgid(task), pids__tid(task));
@@ -243,7 +243,7 @@ __noinline int script_place__send(__u64 now)
 		return 0;
 	record__head(&s->rec.hdr, JANK_REC_SCRIPT, 0, now, task);
 	s->rec.hdr.flags = JANK_SCRIPT_WAIT;
-	s->rec.dispatch_ns = 0;
+	s->rec.dispatch_ns = dispatch_ns;
 	s->rec.t_ns = now;
 	script__output(s, now);
 	return 0;

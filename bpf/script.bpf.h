@@ -65,7 +65,10 @@ static __always_inline void script__send(struct task_struct *task, __u64 dispatc
  */
 int script_place__identity(__u32 tgid, __u32 tid);
 
-/* Sends the frames that identify the current task's wait; its WAIT record must follow. */
-int script_place__send(__u64 now);
+/*
+ * Sends the frames that identify the current task's wait, with the begin of its dispatch (0: none).
+ * Its WAIT record must follow.
+ */
+int script_place__send(__u64 dispatch_ns, __u64 now);
 
 #endif

@@ -230,6 +230,37 @@ static void test_worker(void)
 	   "a candidate may be a loop that polls as well");
 }
 
+/* The answer says that the thread left its idle place before, at an unknown time. */
+static void test_left_answer(void)
+{
+	struct jank_park_place place = { .arg0 = BPF_PROG_TEST_RUN,
+					 .tid = gettid(),
+					 .nr = __NR_bpf };
+	struct jank_parks parks = { .kinds = JANK_PARKS_BY_PLACE };
+	__u32 left = JANK_PARK_LEFT;
+	struct logic_step s;
+	struct event event;
+
+	begin_dispatch(JANK_CLASS_FUTEX);
+	say(&parks);
+	LEAVE(30);
+	ok(asked(&event), "a question");
+	parks.chains[0] = chain_of(&event, JANK_PARK_YES);
+	place.sp = event.wait.sp;
+	bpf_map_update_elem(bpf_map__fd(logic.skel->maps.jank_parks), &place, &left, BPF_ANY);
+	STEP(WAKE, .now_ns = 50 * MS);
+	s = ARRIVE(51);
+	ok(!s.block_cnt && !s.dispatch_cnt && s.start_ns == 51 * MS &&
+		   !logic__received(JANK_REC_BLOCK, &event),
+	   "the open dispatch is not reported, and a new one begins");
+	is_uint(logic__lost(JANK_LOST_LOOP_CHANGED), 1, "it is counted as lost");
+	say(&parks);
+	s = LEAVE(71);
+	ok(s.block_cnt == 1 && logic__received(JANK_REC_BLOCK, &event) == 1 &&
+		   event.block.duration_ns == 20 * MS,
+	   "the next one is, if it is long");
+}
+
 /* A worker that waits in its handler after each park. */
 static void test_named_worker(void)
 {
@@ -309,6 +340,7 @@ static void test_calls(void)
 		{ JANK_CLASS_SLEEP, true, "a sleep" },
 		{ JANK_CLASS_FD, true, "a read of something other than a socket" },
 		{ JANK_CLASS_SOCKET, false, "a reply on a socket" },
+		{ JANK_CLASS_POLL_FDS, false, "a poll, unless as Ruby's queues do" },
 		{ JANK_CLASS_PLAIN, false, "any other call" },
 	};
 
@@ -317,7 +349,7 @@ static void test_calls(void)
 		struct event event;
 
 		logic__begin_with(&conf);
-		say_kinds(JANK_PARKS_MAIN);
+		say_kinds(JANK_PARKS_MAIN | JANK_PARKS_SCRIPT);
 		STEP(WORKER, .arg = JANK_PARKS_MAIN);
 		PARK(1);
 		ok(asked(&event) == calls[i].rests, "%s: the question is %ssent", calls[i].name,
@@ -471,6 +503,7 @@ int main(void)
 	test_answer();
 	test_words();
 	test_late_answer();
+	test_left_answer();
 	test_worker();
 	test_named_worker();
 	test_main();

@@ -101,6 +101,8 @@ static uint32_t identity(const struct jank_parks *parks, uint32_t *ret_cnt)
 	begin_dispatch(parks);
 	LEAVE(1);
 	rec = sent(&event);
+	if (rec)
+		is_uint(rec->dispatch_ns, 1, "with the begin of the dispatch");
 	*ret_cnt = rec ? rec->frame_cnt : 0;
 	return rec ? rec->identity : 0;
 }

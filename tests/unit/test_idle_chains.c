@@ -254,23 +254,98 @@ static void test_script(void)
 	idle_chains__free(chains);
 }
 
-/* A main thread that waits for its helpers and pauses. */
-static void test_pause(void)
+/* A sleep of a main thread at `ms`, in the dispatch that began at `since_ms`. */
+static enum idle_verdict sleep_at(struct idle_chains *chains, uint32_t script, uint32_t depth,
+				  uint64_t since_ms, uint64_t ms)
 {
 	const uint64_t address = 0x1000;
-	struct idle_visit it = {
-		.addresses = &address, .cnt = 1, .sleeps = true, .script = 9, .script_depth = 1
+	const struct idle_visit it = {
+		.addresses = &address,
+		.cnt = 1,
+		.sleeps = true,
+		.script = script,
+		.script_depth = depth,
+		.dispatch_ns = since_ms * MS,
+		.now_ns = ms * MS,
 	};
-	struct idle_chains *chains = idle_chains__new();
 
-	is_int(idle_chains__pause(chains, &it), IDLE_UNKNOWN,
-	       "a sleep, while no idle place is known");
+	return idle_chains__pause(chains, &it);
+}
+
+/* In a dispatch of its own. */
+static enum idle_verdict pause_at(struct idle_chains *chains, uint32_t script, uint32_t depth,
+				  uint64_t ms)
+{
+	return sleep_at(chains, script, depth, ms, ms);
+}
+
+static void test_pause(void)
+{
+	struct idle_chains *chains = idle_chains__new();
+	int pauses = 0;
+
+	is_int(pause_at(chains, 9, 1, 1), IDLE_UNKNOWN, "a sleep, while no idle place is known");
 	for (int i = 0; i < 4; i++)
 		script(chains, 1, 1, 0x1000, 9, 1, false);
-	is_int(idle_chains__pause(chains, &it), IDLE_YES,
-	       "a sleep as far out as the idle place is a pause");
-	it.script_depth = 2;
-	is_int(idle_chains__pause(chains, &it), IDLE_NO, "a deeper one is a handler's");
+	is_int(pause_at(chains, 9, 2, 5000), IDLE_NO, "a deeper one is a handler's");
+	for (int i = 0; i < 15; i++)
+		pauses += pause_at(chains, 9, 1, 5000 + i * 150) != IDLE_UNKNOWN;
+	is_int(pauses, 0, "some jobs in a row may sleep as far out as the idle place");
+	is_int(pause_at(chains, 9, 1, 5000 + 15 * 150), IDLE_YES,
+	       "a sleep that stays as frequent is a pause");
+	for (int i = 0; i < 20; i++)
+		pauses += pause_at(chains, 8, 1, 9000 + i * 400) != IDLE_UNKNOWN;
+	is_int(pauses, 0, "a seldom one may be a handler's");
+	is_int(script(chains, 1, 1, 0x1000, 9, 1, false), IDLE_YES, "the idle place stays known");
+	idle_chains__free(chains);
+}
+
+/* After its work a main thread only sleeps. */
+static void test_only_sleeps(void)
+{
+	struct idle_chains *chains = idle_chains__new();
+
+	for (int i = 0; i < 4; i++)
+		script(chains, 1, 1, 0x1000, 9, 2, false);
+	is_int(sleep_at(chains, 7, 1, 9000, 9000), IDLE_UNKNOWN,
+	       "a first sleep further out than the idle place may be a handler's");
+	is_int(sleep_at(chains, 7, 1, 9000, 10000), IDLE_UNKNOWN, "a second one, too");
+	is_int(sleep_at(chains, 7, 1, 9000, 11001), IDLE_LEFT,
+	       "after two seconds of them the thread rests there");
+	is_int(sleep_at(chains, 8, 3, 9000, 12000), IDLE_NO, "deeper ones are a handler's");
+	is_int(sleep_at(chains, 6, 1, 9000, 12000), IDLE_UNKNOWN, "another place is another sleep");
+	is_int(sleep_at(chains, 6, 1, 15000, 15001), IDLE_UNKNOWN, "as in the next dispatch");
+	idle_chains__free(chains);
+}
+
+/* Ruby's queue and sleep in the same code, both in ppoll: of other threads than the main one. */
+static void test_pauses(void)
+{
+	const uint64_t address = 0x1000;
+	struct idle_visit queue = {
+		.addresses = &address,
+		.cnt = 1,
+		.depth = 14,
+		.nr = 271,
+		.one_call = true,
+		.script = 5,
+		.script_depth = 1,
+	};
+	struct idle_visit other = queue;
+	struct idle_chains *chains = idle_chains__new();
+
+	for (int i = 0; i < 5; i++, queue.now_ns += 300 * MS)
+		idle_chains__visit(chains, &queue);
+	is_int(idle_chains__visit(chains, &queue), IDLE_YES, "Ruby's queue is the idle place");
+	other.depth = 12;
+	other.script = 6;
+	is_int(idle_chains__visit(chains, &other), IDLE_YES,
+	       "so is another wait from the same code, as one with a timeout");
+	other.script = 7;
+	other.pauses = true;
+	for (int i = 0; i < 4; i++)
+		is_int(idle_chains__visit(chains, &other), IDLE_NO, "a sleep there is a handler's");
+	is_int(idle_chains__visit(chains, &queue), IDLE_YES, "the queue stays the idle place");
 	idle_chains__free(chains);
 }
 
@@ -319,6 +394,8 @@ int main(void)
 	test_script();
 	test_one_call();
 	test_pause();
+	test_only_sleeps();
+	test_pauses();
 	test_lock();
 	return tap__done();
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "catalogue/wait_note.h"
+#include "enrich/interp_threads.h"
 #include "enrich/parks.h"
 #include "tests/caller.h"
 #include "tests/catalogue_fixture.h"
@@ -221,14 +222,15 @@ static uint32_t kinds_in(int fd, uint32_t pid)
 static void test_left_alone(void)
 {
 	struct park_bpf_fds maps = PARK_MAPS_NONE;
-	struct parks *parks = parks__new(&maps, NULL, NULL, NULL);
+	struct interp_threads *scripts = interp_threads__new(NULL, NULL);
+	struct parks *parks = parks__new(&maps, NULL, scripts, NULL);
 	int fd;
 
 	fd = bpf_map_create(BPF_MAP_TYPE_HASH, "t", 4, sizeof(struct jank_parks), 8, NULL);
 	maps.left_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "t", 4, 4, JANK_LEFT_MAX, NULL);
 	maps.change_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "t", 4, 4, 1, NULL);
 	maps.processes_fd = fd;
-	if (!parks || fd < 0 || maps.left_fd < 0 || maps.change_fd < 0) {
+	if (!scripts || !parks || fd < 0 || maps.left_fd < 0 || maps.change_fd < 0) {
 		ok(true, "no BPF maps for this user # SKIP");
 	} else {
 		parks__watch_idle(parks, 7, false);
@@ -246,6 +248,7 @@ static void test_left_alone(void)
 		ok(!park_bpf_fds__has_process(&maps, 9), "one without parks has none again");
 	}
 	parks__free(parks);
+	interp_threads__free(scripts);
 	park_bpf_fds__close(&maps);
 }
 

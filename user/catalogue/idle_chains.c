@@ -25,14 +25,16 @@
 struct idle_chains_place {
 	uint32_t depth, script, script_depth;
 	int32_t nr;
-	bool sleeps, one_call;
+	bool sleeps, pauses, one_call;
 };
 
 struct chain {
 	uint64_t addresses[FRAME_MAX];
 	uint32_t cnt, visit_cnt;
-	uint32_t in_row;   /* at the last visit */
-	uint64_t wait_cnt; /* visits, and the waits between them that were not asked about */
+	uint32_t in_row;       /* at the last visit */
+	uint64_t wait_cnt;     /* visits, and the waits between them that were not asked about */
+	uint64_t dispatch_ns;  /* at the last visit */
+	uint32_t dispatch_cnt; /* visits in that dispatch */
 	struct idle_chains_place place;
 	uint64_t first_ns, last_ns;
 };
@@ -71,6 +73,7 @@ static struct idle_chains_place place_of(const struct idle_visit *visit)
 		.script_depth = visit->script_depth,
 		.nr = visit->nr,
 		.sleeps = visit->sleeps,
+		.pauses = visit->pauses,
 		.one_call = visit->one_call,
 	};
 }
@@ -113,14 +116,19 @@ static uint32_t outer_visits(const struct idle_chains *chains, const struct chai
 	return cnt;
 }
 
-/* True for the idle place: the same call at the same depth, with or without a timeout. */
+/*
+ * True for the idle place: the same call at the same depth, with or without a timeout. But Ruby's
+ * sleep is the same system call as the wait at a queue, from the same depth.
+ */
 static bool is_known(const struct idle_chains *chains, const struct chain *chain)
 {
 	const struct idle_chains_place *idle = &chains->idle, *place = &chain->place;
 
 	if (!chains->has_idle || compare(idle, place))
 		return false;
-	return idle->nr == place->nr || (place->one_call && idle->script == place->script);
+	if (place->one_call && idle->script == place->script)
+		return true;
+	return idle->nr == place->nr && idle->pauses == place->pauses;
 }
 
 /*
@@ -171,12 +179,23 @@ static bool is_beside(const struct idle_chains *chains, const struct chain *chai
 
 /* A sleep belongs to a loop, such as a frame loop, if it occurs this often per second. */
 #define SLEEPS_PER_S 5
+/* So many show it beside another idle place: some jobs in a row sleep in their handlers, too. */
+#define PAUSES 16
+/* A thread that only sleeps for so long has left its idle place, and rests. */
+#define REST_NS (2 * NS_PER_SEC)
 
 static bool is_seldom(const struct chain *chain, const struct idle_visit *visit)
 {
 	uint64_t ns = visit->now_ns - chain->first_ns;
 
 	return visit->sleeps && (chain->wait_cnt - 1) * NS_PER_SEC < ns * SLEEPS_PER_S;
+}
+
+/* Sleeps again and again, without a wait for work between. */
+static bool only_sleeps(const struct chain *chain, const struct idle_visit *visit)
+{
+	return chain->dispatch_ns && chain->dispatch_cnt > 1 &&
+	       visit->now_ns > chain->dispatch_ns + REST_NS;
 }
 
 static bool rests(const struct idle_chains *chains, const struct idle_visit *visit)
@@ -199,9 +218,24 @@ static uint32_t visits_at(const struct idle_chains *chains, const struct idle_ch
 	return cnt;
 }
 
-enum idle_verdict idle_chains__visit(struct idle_chains *chains, const struct idle_visit *visit)
+static struct chain *count_visit(struct idle_chains *chains, const struct idle_visit *visit)
 {
 	struct chain *chain = chain_of(chains, visit);
+
+	chain->visit_cnt++;
+	chain->wait_cnt +=
+		chain->in_row && visit->in_row > chain->in_row ? visit->in_row - chain->in_row : 1;
+	chain->in_row = visit->in_row;
+	chain->dispatch_cnt =
+		chain->dispatch_ns == visit->dispatch_ns ? chain->dispatch_cnt + 1 : 1;
+	chain->dispatch_ns = visit->dispatch_ns;
+	chain->last_ns = visit->now_ns;
+	return chain;
+}
+
+enum idle_verdict idle_chains__visit(struct idle_chains *chains, const struct idle_visit *visit)
+{
+	struct chain *chain = count_visit(chains, visit);
 	uint32_t outer_cnt;
 	bool takes_over;
 
@@ -209,11 +243,6 @@ enum idle_verdict idle_chains__visit(struct idle_chains *chains, const struct id
 		chains->since_ns = visit->now_ns;
 		chains->since_cpu_ns = visit->cpu_ns;
 	}
-	chain->visit_cnt++;
-	chain->wait_cnt +=
-		chain->in_row && visit->in_row > chain->in_row ? visit->in_row - chain->in_row : 1;
-	chain->in_row = visit->in_row;
-	chain->last_ns = visit->now_ns;
 	outer_cnt = outer_visits(chains, chain);
 	if (outer_cnt >= VISITS || is_beside(chains, chain))
 		return IDLE_NO;
@@ -231,14 +260,19 @@ enum idle_verdict idle_chains__visit(struct idle_chains *chains, const struct id
 	return takes_over ? IDLE_OUTER : IDLE_YES;
 }
 
-enum idle_verdict idle_chains__pause(const struct idle_chains *chains,
-				     const struct idle_visit *visit)
+enum idle_verdict idle_chains__pause(struct idle_chains *chains, const struct idle_visit *visit)
 {
-	struct idle_chains_place place = place_of(visit);
+	const struct idle_chains_place place = place_of(visit);
+	const struct chain *chain;
 
 	if (!chains->has_idle)
 		return IDLE_UNKNOWN;
-	return compare(&place, &chains->idle) <= 0 ? IDLE_YES : IDLE_NO;
+	if (compare(&place, &chains->idle) > 0)
+		return IDLE_NO;
+	chain = count_visit(chains, visit);
+	if (only_sleeps(chain, visit))
+		return IDLE_LEFT;
+	return chain->visit_cnt < PAUSES || is_seldom(chain, visit) ? IDLE_UNKNOWN : IDLE_YES;
 }
 
 void idle_chains__lock(struct idle_chains *chains)

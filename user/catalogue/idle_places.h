@@ -77,9 +77,11 @@ struct idle_visit {
 	int32_t nr;	 /* its system call */
 	bool sleeps;	 /* the call waits only for time */
 	uint32_t in_row; /* waits there in a row, also those without a question; 0: unknown */
+	bool pauses;	 /* a sleep of Ruby, by the same system call as a queue's wait */
 	bool one_call;	 /* all waits in these interpreter frames are one call of the program */
 	uint32_t script; /* identity of the interpreter's frames; 0: none */
 	uint32_t script_depth; /* number of these frames */
+	uint64_t dispatch_ns;  /* begin of the open dispatch; 0: none, or not known */
 	uint64_t now_ns,
 		cpu_ns; /* CLOCK_MONOTONIC; CPU time that the thread has used since its start */
 };
@@ -88,6 +90,7 @@ enum idle_verdict {
 	IDLE_UNKNOWN, /* too few visits yet, or the thread is rarely idle */
 	IDLE_YES,     /* the idle place: the thread returns to no place further out */
 	IDLE_OUTER,   /* like IDLE_YES, and the previous IDLE_YES place is a handler's wait */
+	IDLE_LEFT,    /* like IDLE_YES, and when the open dispatch ended is not known */
 	IDLE_NO,      /* a handler's wait: the thread also returns to one further out */
 	IDLE_ALIKE,   /* interpreter frames are not read: idle and handler waits look alike */
 };
@@ -95,11 +98,11 @@ enum idle_verdict {
 enum idle_verdict idle_chains__visit(struct idle_chains *chains, const struct idle_visit *visit);
 
 /*
- * Like idle_chains__visit, for a sleep that is not counted. It is the loop's own pause if it is as
- * far out as the idle place.
+ * Like idle_chains__visit, for a sleep, which never becomes the idle place. Where it is as far out,
+ * it is the loop's own pause if it is as frequent as a frame loop's, and a rest if the thread only
+ * sleeps there for seconds. Otherwise it may be a handler's: IDLE_UNKNOWN.
  */
-enum idle_verdict idle_chains__pause(const struct idle_chains *chains,
-				     const struct idle_visit *visit);
+enum idle_verdict idle_chains__pause(struct idle_chains *chains, const struct idle_visit *visit);
 
 /* The thread waits for a lock, which is not a wait for work. */
 void idle_chains__lock(struct idle_chains *chains);

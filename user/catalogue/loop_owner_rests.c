@@ -26,6 +26,8 @@
  * the lock.
  */
 #define LOCK_CALLERS 4
+/* Number of frames between the wait and the function that makes Ruby's sleep. */
+#define SLEEP_CALLERS 6
 
 /* CPU time of the thread in ns; 0: it cannot be read, and counts as never run. */
 static uint64_t cpu_ns(const struct jank_rec *hdr)
@@ -82,15 +84,39 @@ static bool waits_in_futex(const struct wait_note *note)
 }
 
 /*
- * True if the wait has the same C callers at the idle place and in a handler. In CPython this holds
- * for every wait: queue.get() looks like lock.acquire(), and select() like sleep(). In Ruby it
- * holds for futex waits only.
+ * True if the wait's C callers do not tell the idle place from a handler. In CPython this holds for
+ * every wait: queue.get() looks like lock.acquire(), and select() like sleep(). In Ruby it holds
+ * for a futex wait, and for ppoll: a sleep has fewer C callers than a queue in the same code.
  */
 static bool is_interpreter(struct loop_owner *owners, const struct wait_note *note,
 			   const struct unwound *unwound)
 {
+	bool alike_in_ruby =
+		waits_in_futex(note) || syscalls__class(note->rec.syscall) == JANK_CLASS_POLL_FDS;
+
 	return interpreter_cnt(owners, note, unwound, "python") ||
-	       (waits_in_futex(note) && interpreter_cnt(owners, note, unwound, "ruby"));
+	       (alike_in_ruby && interpreter_cnt(owners, note, unwound, "ruby"));
+}
+
+/*
+ * True if Ruby's sleep makes the wait. The innermost callers have no names in a stripped library,
+ * and rb_thread_wait_for may only jump to its callee, but its own caller calls it by name.
+ */
+static bool is_ruby_sleep(struct loop_owner *owners, const struct wait_note *note,
+			  const struct unwound *unwound)
+{
+	const struct code_of of = { loop_owner__symbolizer(owners), note->rec.hdr.tgid };
+	const struct code_opts opts = { .exact = true, .named = true };
+	struct frame frame;
+
+	for (uint32_t i = 1; i < unwound->cnt && i <= SLEEP_CALLERS; i++) {
+		uint64_t callee = return_addresses__callee(&of, unwound->addresses[i]);
+
+		if (callee && symbolizer__code(of.sym, of.pid, callee, opts, &frame) &&
+		    frame.function && !strcmp(frame.function, "rb_thread_wait_for"))
+			return true;
+	}
+	return false;
 }
 
 static bool calls_lock(const struct unwound *unwound, const struct script_wait *wait)
@@ -192,12 +218,16 @@ static enum idle_verdict judge_script(struct loop_owner *owners, const struct wa
 	visit.script = script->identity;
 	visit.script_depth = wait.depth;
 	visit.one_call = wait.is_ruby;
+	visit.pauses = wait.is_ruby && is_ruby_sleep(owners, note, unwound);
+	visit.dispatch_ns = script->dispatch_ns;
 	/*
 	 * Polls of the main thread are counted by their dispatches, not here. A sleep next to them
 	 * would look like the thread's only wait.
 	 */
-	if (visit.sleeps && note->rec.hdr.tid == note->rec.hdr.tgid)
+	if ((visit.sleeps || visit.pauses) && note->rec.hdr.tid == note->rec.hdr.tgid) {
+		visit.sleeps = true;
 		return idle_chains__pause(chains, &visit);
+	}
 	return idle_chains__visit(chains, &visit);
 }
 

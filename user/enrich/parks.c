@@ -204,7 +204,10 @@ int parks__watch_idle(struct parks *parks, uint32_t pid, bool workers)
 	forget_threads(process); /* of the previous program */
 	process->row = NULL;
 	process->alike_tid = 0;
-	return set_kinds(parks, process, JANK_PARKS_MAIN | (workers ? JANK_PARKS_WORKERS : 0));
+	return set_kinds(
+		parks, process,
+		JANK_PARKS_MAIN | (workers ? JANK_PARKS_WORKERS : 0) |
+			(interp_threads__reads(parks->scripts, pid) ? JANK_PARKS_SCRIPT : 0));
 }
 
 int parks__leave_alone(struct parks *parks, uint32_t pid, uint64_t code_start, uint64_t code_end)
@@ -460,6 +463,8 @@ static int judge(struct parks *parks, struct process *process, const struct wait
 		thread->alike_cnt = 0;
 	if (verdict == IDLE_UNKNOWN)
 		return -ENODATA;
+	if (verdict == IDLE_LEFT)
+		return JANK_PARK_LEFT;
 	return verdict == IDLE_NO ? JANK_PARK_NO : JANK_PARK_YES;
 }
 
