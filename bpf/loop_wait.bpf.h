@@ -157,10 +157,6 @@ static __always_inline __u32 loop_wait__behind(long ret)
 	return ret < 0xffff ? ret + 1 : 0xffff;
 }
 
-/*
- * The loop's own wait begins: closes the open dispatch. behind: see jank_rec_block; own: see
- * thread__close_as.
- */
 /* The open dispatch is not reported: when it ended is not known. */
 static __noinline int loop_wait__lose(struct jank_thread *t)
 {
@@ -169,6 +165,10 @@ static __noinline int loop_wait__lose(struct jank_thread *t)
 	return 0;
 }
 
+/*
+ * The loop's own wait begins: closes the open dispatch. behind: see jank_rec_block; own: see
+ * thread__close_as.
+ */
 static __always_inline void loop_wait__close_as(struct jank_thread *t, struct task_struct *task,
 						u64 now, __u32 behind, bool own)
 {
