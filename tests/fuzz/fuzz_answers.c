@@ -625,6 +625,7 @@ static bool ask_process(struct name_client *client)
 static bool ask_small(struct name_client *client, uint32_t op)
 {
 	const struct mapping mapping = { .start = 4096, .end = 8192, .path = "/bin/x" };
+	struct uv_pool_at pool;
 
 	switch (op) {
 	case NAME_PROCESS:
@@ -642,6 +643,8 @@ static bool ask_small(struct name_client *client, uint32_t op)
 		return name_client_ops.script_newest(client, 1);
 	case NAME_HAS_SECTION:
 		return name_client_ops.has_section(client, 1, ".text");
+	case NAME_UV_POOL:
+		return name_client_ops.uv_pool(client, 1, &pool);
 	default:
 		name_client_ops.trim(client);
 		return !client->gave_up;
@@ -711,6 +714,10 @@ static int64_t put_body(struct name_round *round)
 	case NAME_SCRIPT_NEWEST:
 		put_number(7);
 		return 0;
+	case NAME_UV_POOL:
+		for (size_t i = 0; i < sizeof(struct uv_pool_at) / sizeof(uint64_t); i++)
+			put_number(7);
+		return 1;
 	default:
 		return round->op == NAME_HAS_SECTION;
 	}

@@ -120,6 +120,7 @@ static void test_code(struct symbolizer *local)
 		   !symbolizer__code_bytes(sym, getpid(), words[1], code_there, 8) &&
 		   !memcmp(code, code_there, 8),
 	   "the same bytes of code");
+	ok(!symbolizer__uv_pool(sym, getpid(), &(struct uv_pool_at){}), "it has no libuv");
 	ok(symbolizer__has_section(sym, getpid(), ".text") &&
 		   !symbolizer__has_section(sym, getpid(), ".no"),
 	   "sections of the program");

@@ -146,6 +146,35 @@ static void test_times(void)
 		"each with its times and its thread");
 }
 
+static void test_pool(void)
+{
+	struct unwatched_list list = {};
+
+	add(&list, UNWATCHED_POOL, 7, "node", "openat");
+	list.items[0].pool_cnt = list.items[0].busy_cnt = 4;
+	list.items[0].busy_ns = 2000000000;
+	list.items[0].busy_times = 1;
+	add(&list, UNWATCHED_POOL, 8, "node", "");
+	list.items[1] = list.items[0];
+	list.items[1].pid = 8;
+	list.items[1].waits_in[0] = 0;
+	list.items[1].busy_times = 3;
+	add(&list, UNWATCHED_POOL, 9, "node", "poll");
+	list.items[2].pool_cnt = 4;
+	list.items[2].busy_cnt = 2;
+	list.items[2].busy_ns = 5000000000;
+	list.items[2].busy_times = 2;
+	is_lines(
+		&list, 10,
+		"node (pid 7): 4 of 4 pool threads were in openat for at least 2.00 s: other work of fs, "
+		"dns, crypto and zlib waits then, which no block shows\n"
+		"node (pid 8): 4 of 4 pool threads were at work for at least 2.00 s, and 2 other times "
+		"for less: other work of fs, dns, crypto and zlib waits then, which no block shows\n"
+		"node (pid 9): 2 of 4 pool threads were in poll for at least 5.00 s, and 1 other time for "
+		"less, as many as lookups may have: others waited, which no block shows\n",
+		"each exhausted pool has a line");
+}
+
 static void test_one_line(void)
 {
 	struct unwatched_list list = {};
@@ -197,6 +226,7 @@ int main(void)
 	test_lines();
 	test_times();
 	test_nested();
+	test_pool();
 	test_one_line();
 	test_bounds();
 	return tap__done();

@@ -70,6 +70,10 @@ int unwatched__add_record(struct unwatched_list *list, const Jankbpf__NotWatched
 		 record->function ? record->function : "");
 	item.handler_cnt = record->handlers;
 	item.handler_ns = record->handlers_ns;
+	item.pool_cnt = record->pool_threads;
+	item.busy_cnt = record->pool_busy;
+	item.busy_ns = record->pool_busy_ns;
+	item.busy_times = record->pool_times;
 	return unwatched__add(list, &item);
 }
 
@@ -114,7 +118,7 @@ static size_t name_size(const struct unwatched *first, size_t left)
 {
 	size_t cnt = 1;
 
-	while (cnt < left && is_alike(&first[cnt], first) &&
+	while (cnt < left && first->reason != UNWATCHED_POOL && is_alike(&first[cnt], first) &&
 	       !strcmp(first[cnt].comm, first->comm) && !strcmp(first[cnt].thread, first->thread))
 		cnt++;
 	return cnt;
@@ -245,6 +249,24 @@ static void add_nested(struct strbuf *sb, const struct unwatched *group, size_t 
 	strbuf__adds(sb, "; a handler's own time is not reported then");
 }
 
+/* "4 of 4 pool threads were in openat for at least 2.00 s: ..., which no block shows" */
+static void add_pool(struct strbuf *sb, const struct unwatched *item)
+{
+	bool all = item->busy_cnt == item->pool_cnt;
+
+	strbuf__addf(sb, "%u of %u pool threads were %s%s for at least ", item->busy_cnt,
+		     item->pool_cnt, item->waits_in[0] ? "in " : "at work", item->waits_in);
+	clock__add_duration(sb, item->busy_ns);
+	if (item->busy_times > 1)
+		strbuf__addf(sb, ", and %llu other time%s for less",
+			     (unsigned long long)(item->busy_times - 1),
+			     item->busy_times > 2 ? "s" : "");
+	strbuf__adds(
+		sb,
+		all ? ": other work of fs, dns, crypto and zlib waits then, which no block shows"
+		    : ", as many as lookups may have: others waited, which no block shows");
+}
+
 static void add_too_many(struct strbuf *sb, const char *possessive, size_t cnt)
 {
 	strbuf__addf(sb,
@@ -301,6 +323,9 @@ static void add_why(struct strbuf *sb, const struct unwatched *group, size_t cnt
 	case UNWATCHED_SIGNALS:
 		strbuf__addf(sb, "%s main thread%s only for signals, as a supervisor's does",
 			     possessive, cnt > 1 ? "s wait" : " waits");
+		break;
+	case UNWATCHED_POOL:
+		add_pool(sb, group);
 		break;
 	case UNWATCHED_TOO_MANY:
 		add_too_many(sb, possessive, cnt);

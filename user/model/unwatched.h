@@ -28,7 +28,8 @@
 	X(OVERRIDE, "override")	      /* the configuration has watch = no for it */                \
 	X(BUDGET, "budget")	      /* it would exceed the agent's budget of CPU time */         \
 	X(NESTED, "nested")	      /* its loop turned inside handlers, as for a dialog */       \
-	X(SIGNALS, "signals")	      /* waits for nothing but signals, as a supervisor does */
+	X(SIGNALS, "signals")	      /* waits for nothing but signals, as a supervisor does */    \
+	X(POOL, "pool")		      /* its callbacks waited for a thread of libuv's pool */
 
 #define UNWATCHED_X_REASON(NAME, word) UNWATCHED_##NAME,
 enum unwatched_reason { UNWATCHED_REASONS(UNWATCHED_X_REASON) UNWATCHED_REASON_CNT };
@@ -48,6 +49,9 @@ struct unwatched {
 	/* NESTED: the function that ran the loop ("": not known), number and time of handlers */
 	char function[128];
 	uint64_t handler_cnt, handler_ns;
+	/* POOL: the longest time in which busy_cnt of pool_cnt threads were at work */
+	uint32_t pool_cnt, busy_cnt;
+	uint64_t busy_ns, busy_times;
 };
 
 /* All zero: empty. */

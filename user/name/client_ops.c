@@ -311,6 +311,21 @@ static bool has_section(void *ctx, uint32_t pid, const char *section)
 	return ask(client, NAME_HAS_SECTION, pid, 0, 0, &in) == true;
 }
 
+static bool uv_pool(void *ctx, uint32_t pid, struct uv_pool_at *ret)
+{
+	struct name_client *client = ctx;
+	struct uv_pool_at at;
+	struct wire in;
+
+	strbuf__reset(&client->out);
+	if (ask(client, NAME_UV_POOL, pid, 0, 0, &in) != true)
+		return false;
+	wire__take(&in, &at, sizeof(at));
+	if (!in.bad)
+		*ret = at;
+	return !in.bad;
+}
+
 static int code_bytes(void *ctx, uint32_t pid, uint64_t addr, void *buf, size_t len)
 {
 	struct name_client *client = ctx;
@@ -486,6 +501,7 @@ const struct symbolizer_ops name_client_ops = {
 	.code = code,
 	.keep_code = keep_code,
 	.has_section = has_section,
+	.uv_pool = uv_pool,
 	.code_bytes = code_bytes,
 	.unwind = unwind,
 	.trim = trim,

@@ -155,6 +155,16 @@ static int64_t serve_has_section(struct server *s, const struct name_request *re
 	return section && symbolizer__has_section(s->sym, req->pid, section);
 }
 
+static int64_t serve_uv_pool(struct server *s, const struct name_request *req, struct wire *in)
+{
+	struct uv_pool_at at;
+
+	if (!symbolizer__uv_pool(s->sym, req->pid, &at))
+		return false;
+	strbuf__add(&s->out, &at, sizeof(at));
+	return true;
+}
+
 static int64_t serve_code_bytes(struct server *s, const struct name_request *req, struct wire *in)
 {
 	char bytes[NAME_CODE_MAX];
@@ -305,6 +315,7 @@ static const serve_fn serve[NAME_OP_CNT] = {
 	[NAME_CODE] = serve_code,
 	[NAME_KEEP_CODE] = serve_keep_code,
 	[NAME_HAS_SECTION] = serve_has_section,
+	[NAME_UV_POOL] = serve_uv_pool,
 	[NAME_CODE_BYTES] = serve_code_bytes,
 	[NAME_UNWIND] = serve_unwind,
 	[NAME_TRIM] = serve_trim,

@@ -85,6 +85,10 @@ int sink_parts__open(struct sink_parts *parts, const struct sink_parts_opts *opt
 		res = err__set(err, ENOMEM, "out of memory");
 	if (res)
 		return res;
+	parts->uv_pools = uv_pools__new(parts->symbolizer, options->threshold_ns,
+					options->command == CMD_AGENT);
+	if (!parts->uv_pools)
+		return err__set(err, ENOMEM, "out of memory");
 	parts->message_names = (struct message_names){ parts->symbolizer, parts->catalogue };
 	parts->left_alone.parks = parts->parks;
 	parts->left_alone.forgets = options->command == CMD_AGENT;
@@ -117,6 +121,7 @@ void sink_parts__close(struct sink_parts *parts)
 	interp_threads__free(parts->interp_threads);
 	interp_bpf_fds__close(&parts->interp_bpf_fds);
 	untraced_procs__free(parts->untraced_procs);
+	uv_pools__free(parts->uv_pools);
 	applications__free(parts->applications);
 	symbolizer__free(parts->symbolizer);
 }
@@ -223,6 +228,11 @@ static void drop_application(struct sink_parts *parts, uint32_t pid)
 	applications__on_exit(parts->applications, pid);
 }
 
+static void drop_pool(struct sink_parts *parts, uint32_t pid)
+{
+	lose(parts, uv_pools__on_exit(parts->uv_pools, pid), LOSS_NO_MEMORY);
+}
+
 static void journal_process(struct sink_parts *parts, const struct identity *process)
 {
 	if (parts->journal)
@@ -261,6 +271,7 @@ static const struct sink_module {
 	{ NULL, end_probation },		 /* session/probation.h */
 	{ leave_alone, drop_left_alone },	 /* not_watched.c */
 	{ find_waits, drop_parks },		 /* enrich/parks.h */
+	{ NULL, drop_pool },			 /* enrich/uv_pools.h */
 	{ journal_process, drop_answers },	 /* journal/answers_writer.h */
 	{ keep_name, keep_unwatched },		 /* not_watched.c */
 };

@@ -41,6 +41,8 @@
 
 #define AT_ONCE 1 /* a time that is past */
 
+#define UV_ROW "libuv" /* a process with a loop of this row, or of one over it, has a pool */
+
 struct sink_thread {
 	struct sink_thread_opts opts;
 	struct sink_parts *parts;  /* of opts */
@@ -223,6 +225,17 @@ static void on_block(struct sink_thread *sink, struct item *item)
 	symbolizer__trim(sink->parts->symbolizer);
 }
 
+static void watch_pool(struct sink_thread *sink, const struct jank_rec_wait *rec)
+{
+	const struct catalogue_row *row =
+		loop_owner__row(sink->parts->loop_owner, rec->hdr.tgid, rec->hdr.tid, rec->loop);
+
+	if (row && loop_choice__takes(sink->parts->choice, row, rec->loop) &&
+	    (!strcmp(row->id, UV_ROW) || (row->over && !strcmp(row->over, UV_ROW))))
+		lose(sink, uv_pools__add(sink->parts->uv_pools, rec->hdr.tgid, rec->hdr.tid),
+		     LOSS_NO_MEMORY);
+}
+
 static void record_loop(struct sink_thread *sink, const struct wait_note *note)
 {
 	const struct jank_rec_wait *rec = &note->rec;
@@ -236,6 +249,7 @@ static void record_loop(struct sink_thread *sink, const struct wait_note *note)
 		takes(sink, rec->hdr.tgid,
 		      loop_owner__row(loop_owner, rec->hdr.tgid, rec->hdr.tid, rec->loop),
 		      rec->loop);
+	watch_pool(sink, rec);
 }
 
 static void on_wait(struct sink_thread *sink, struct item *item)
@@ -253,14 +267,20 @@ static void on_wait(struct sink_thread *sink, struct item *item)
 	wait_note__free(item->data);
 }
 
+/* What the lists of the intake thread lack. */
+static void complete_unwatched(struct sink_thread *sink, struct unwatched_list *list)
+{
+	not_watched__complete(&sink->parts->not_watched, list);
+	lose(sink, nested_turns__list(output__nested(sink->parts->output), list), LOSS_NO_MEMORY);
+	lose(sink, uv_pools__list(sink->parts->uv_pools, list), LOSS_NO_MEMORY);
+}
+
 /* With --interval, the next one has the list. */
 static void on_unwatched(struct sink_thread *sink, struct item *item)
 {
 	const struct unwatched_list *list = item->data;
 
-	not_watched__complete(&sink->parts->not_watched, item->data);
-	lose(sink, nested_turns__list(output__nested(sink->parts->output), item->data),
-	     LOSS_NO_MEMORY);
+	complete_unwatched(sink, item->data);
 	if (!sink->unwatched_known) /* an agent looks again and again */
 		not_watched__report(&sink->parts->not_watched, item->data);
 	sink->unwatched_known = true;
@@ -361,10 +381,8 @@ static void on_summary(struct sink_thread *sink, struct item *item)
 	probation__end(sink->parts->probation);
 	if (sink->opts.at_end)
 		sink->opts.at_end(sink->opts.at_end_ctx, sink->parts->loop_owner);
-	not_watched__complete(&sink->parts->not_watched, &summary->unwatched);
+	complete_unwatched(sink, &summary->unwatched);
 	rests__set_summary(&sink->rests, summary);
-	lose(sink, nested_turns__list(output__nested(sink->parts->output), &summary->unwatched),
-	     LOSS_NO_MEMORY);
 	name_loops(sink, summary);
 	if (sink->opts.report_unwatched && !sink->parts->not_watched.reported)
 		not_watched__report(&sink->parts->not_watched, &summary->unwatched);
@@ -452,8 +470,8 @@ static bool is_due(uint64_t due_ns)
 }
 
 /*
- * Waits for an item; looks for new interpreter threads and writes histories meanwhile. Copies come
- * in groups, and are unwound when the queue has no more of them.
+ * Waits for an item; looks for new interpreter threads, looks at libuv's pools and writes histories
+ * meanwhile. Copies come in groups, and are unwound when the queue has no more of them.
  */
 static void next(struct sink_thread *sink, struct item *ret)
 {
@@ -462,14 +480,19 @@ static void next(struct sink_thread *sink, struct item *ret)
 	for (;;) {
 		uint64_t interp_ns = interp_threads__due_ns(interp);
 		uint64_t history_ns = histories__due_ns(sink->parts->histories);
+		uint64_t pool_ns = uv_pools__due_ns(sink->parts->uv_pools);
 		bool has_copies = stack_cache__waits(sink->parts->stack_cache);
 
 		if (is_due(history_ns))
 			write_histories(sink);
 		else if (is_due(interp_ns))
 			look_for_interp(sink);
+		else if (is_due(pool_ns))
+			uv_pools__look(sink->parts->uv_pools);
 		else if (queue__get(sink->opts.queue,
-				    has_copies ? AT_ONCE : earlier(interp_ns, history_ns), ret))
+				    has_copies ? AT_ONCE
+					       : earlier(earlier(interp_ns, history_ns), pool_ns),
+				    ret))
 			return;
 		else
 			unwind_copies(sink);

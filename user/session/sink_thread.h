@@ -16,6 +16,7 @@
 #include "enrich/interp_threads.h"
 #include "enrich/parks.h"
 #include "enrich/stack_cache.h"
+#include "enrich/uv_pools.h"
 #include "journal/journal.h"
 #include "model/loss.h"
 #include "model/unwatched.h"
@@ -129,6 +130,7 @@ struct sink_parts {
 	struct parks *parks;
 	struct idle_places *idle_places;
 	struct applications *applications;
+	struct uv_pools *uv_pools;
 	struct output *output;
 	struct probation *probation; /* its blocks go to the thread, which makes it */
 	struct left_alone left_alone;

@@ -122,6 +122,10 @@ static Jankbpf__NotWatched *not_watched_of(struct record *r, const struct unwatc
 		ret->function = record__str(r, item->function);
 	SET_KNOWN(ret, handlers, item->handler_cnt);
 	SET_KNOWN(ret, handlers_ns, item->handler_ns);
+	SET_KNOWN(ret, pool_threads, item->pool_cnt);
+	SET_KNOWN(ret, pool_busy, item->busy_cnt);
+	SET_KNOWN(ret, pool_busy_ns, item->busy_ns);
+	SET_KNOWN(ret, pool_times, item->busy_times);
 	return ret;
 }
 

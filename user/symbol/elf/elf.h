@@ -66,6 +66,13 @@ typedef int (*elf_symbol_fn)(void *ctx, const Elf64_Sym *sym);
 int elf__each_symbol(const struct elf *elf, const struct elf_section *table, size_t max,
 		     elf_symbol_fn fn, void *ctx);
 
+/*
+ * Calls fn with each symbol of the first table of that type, and its name. At most 2^20 symbols and
+ * 16 MiB of names; a larger table has none. Returns as elf__each_symbol.
+ */
+typedef int (*elf_named_fn)(void *ctx, const Elf64_Sym *sym, const char *name);
+int elf__each_named(const struct elf *elf, uint32_t table_type, elf_named_fn fn, void *ctx);
+
 /* Finds the address (without bias) at which a file offset is loaded. Returns 0 or -ENOENT. */
 int elf__vaddr(const struct elf_segment *loads, size_t cnt, uint64_t offset, uint64_t *ret);
 

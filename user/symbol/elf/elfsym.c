@@ -340,3 +340,46 @@ int plt__read(const struct elf *elf, struct symtab *tab)
 	symtab__free(tab);
 	return -ENOENT;
 }
+
+/* --- symbols with their names */
+
+#define NAMED_MAX   (1u << 20)
+#define STRINGS_MAX (16u << 20)
+
+struct named {
+	const char *strings; /* the table's names, NUL at the end */
+	size_t size;
+	elf_named_fn fn;
+	void *ctx;
+};
+
+static int call_named(void *ctx, const Elf64_Sym *sym)
+{
+	struct named *named = ctx;
+
+	if (sym->st_name >= named->size)
+		return 0;
+	return named->fn(named->ctx, sym, named->strings + sym->st_name);
+}
+
+int elf__each_named(const struct elf *elf, uint32_t table_type, elf_named_fn fn, void *ctx)
+{
+	const struct elf_section *sec = elf__section_of_type(elf, table_type);
+	const struct elf_section *strings = elf__strings_of(elf, sec);
+	struct named named = { .fn = fn, .ctx = ctx };
+	char *names;
+	int res;
+
+	if (!strings || strings->size > STRINGS_MAX)
+		return 0;
+	names = calloc(1, strings->size + 1);
+	if (!names)
+		return -ENOMEM;
+	res = image__read(&elf->img, strings->offset, names, strings->size);
+	named.strings = names;
+	named.size = strings->size;
+	if (!res)
+		res = elf__each_symbol(elf, sec, NAMED_MAX, call_named, &named);
+	free(names);
+	return res;
+}

@@ -19,20 +19,15 @@
  * else through .symtab
  */
 
-#define ENTRIES_MAX (1u << 20)
-#define STRINGS_MAX (16u << 20)
 #define VERSION_MAX 16
 #define NEAR_MAX    8192 /* bytes before rb_mutex_lock where its jump may lead */
 
 struct search {
-	const struct elf *elf;
-	const char *strings; /* the table's names, NUL at the end */
-	size_t strings_sz;
 	Elf64_Sym runtime, code_type, version; /* CPython's */
 	Elf64_Sym ruby_vm, ruby_version, lock; /* Ruby's */
 };
 
-static int take(void *ctx, const Elf64_Sym *sym)
+static int take(void *ctx, const Elf64_Sym *sym, const char *name)
 {
 	struct search *search = ctx;
 	const struct {
@@ -48,11 +43,10 @@ static int take(void *ctx, const Elf64_Sym *sym)
 	};
 	uint8_t type = ELF64_ST_TYPE(sym->st_info);
 
-	if ((type != STT_OBJECT && type != STT_FUNC) || !sym->st_value ||
-	    sym->st_name >= search->strings_sz)
+	if ((type != STT_OBJECT && type != STT_FUNC) || !sym->st_value)
 		return 0;
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
-		if (!strcmp(search->strings + sym->st_name, wanted[i].name))
+		if (!strcmp(name, wanted[i].name))
 			*wanted[i].to = *sym;
 	return 0;
 }
@@ -70,27 +64,6 @@ static bool has_ruby(const struct search *search)
 static bool has_all(const struct search *search)
 {
 	return has_python(search) || has_ruby(search);
-}
-
-static int search_table(struct search *search, uint32_t type)
-{
-	const struct elf_section *sec = elf__section_of_type(search->elf, type);
-	const struct elf_section *strings = elf__strings_of(search->elf, sec);
-	char *names;
-	int res;
-
-	if (!strings || strings->size > STRINGS_MAX)
-		return 0;
-	names = calloc(1, strings->size + 1);
-	if (!names)
-		return -ENOMEM;
-	res = image__read(&search->elf->img, strings->offset, names, strings->size);
-	search->strings = names;
-	search->strings_sz = strings->size;
-	if (!res)
-		elf__each_symbol(search->elf, sec, ENTRIES_MAX, take, search);
-	free(names);
-	return res;
 }
 
 /* Reads a constant's bytes from the file. */
@@ -158,15 +131,15 @@ static int script_elf_make_ruby(const struct elf *elf, const struct search *sear
 
 int interp_elf__find(const struct elf *elf, struct interp_elf *ret)
 {
-	struct search search = { .elf = elf };
+	struct search search = {};
 	uint64_t version;
 	int res;
 
 	if (!elf->is64)
 		return -ENOENT;
-	res = search_table(&search, SHT_DYNSYM);
+	res = elf__each_named(elf, SHT_DYNSYM, take, &search);
 	if (!res && !has_all(&search))
-		res = search_table(&search, SHT_SYMTAB);
+		res = elf__each_named(elf, SHT_SYMTAB, take, &search);
 	if (res || !has_all(&search))
 		return res ?: -ENOENT;
 	if (!has_python(&search))
@@ -197,28 +170,9 @@ static bool may_be_one(const struct mapped *mapped)
 	return !strncmp(name, "python", 6) || !strncmp(name, "ruby", 4);
 }
 
-/* Gets the linked addresses of the file's variables, and the bias to add to them. */
-static int find_in_file(struct process_env *env, const struct process *process,
-			const struct region *region, struct interp_elf *ret, uint64_t *bias)
+static int find(void *ctx, const struct elf *elf)
 {
-	int fd = process__open(env, process, region->mapped), res;
-	struct image img;
-	struct elf elf;
-
-	if (fd < 0)
-		return fd;
-	res = module__image(region->mapped->module, fd, &img);
-	if (!res)
-		res = elf__open(&elf, &img);
-	if (!res) {
-		res = elf__vaddr(elf.loads, elf.load_cnt, region->offset, bias);
-		*bias = region->start - *bias;
-		if (!res)
-			res = interp_elf__find(&elf, ret);
-		elf__close(&elf);
-	}
-	close(fd);
-	return res;
+	return interp_elf__find(elf, ctx);
 }
 
 static struct interp_memory memory_of(const struct process_env *env, const struct process *process)
@@ -267,7 +221,7 @@ static struct interp *make(struct process_env *env, const struct process *proces
 	uint64_t bias;
 	int res;
 
-	if (find_in_file(env, process, region, &elf, &bias))
+	if (process__read_elf(env, process, region, find, &elf, &bias))
 		return NULL;
 	if (elf.is_ruby)
 		return make_ruby(&elf, bias);

@@ -304,6 +304,18 @@ int process__open(struct process_env *env, const struct process *process,
 	return fd;
 }
 
+struct debugfile_places process__places(const struct process_env *env,
+					const struct process *process, const struct mapped *mapped,
+					char *root)
+{
+	snprintf(root, PATH_MAX, "%s/%u/root", env->proc, process->living);
+	return (struct debugfile_places){ .debug_dir = env->debug_dir,
+					  .root = root,
+					  .path = mapped->path,
+					  .fetch = env->fetch,
+					  .asker = { process->pid, process->uid } };
+}
+
 static void load(struct process_env *env, const struct process *process, struct mapped *mapped,
 		 int fd)
 {
@@ -312,12 +324,7 @@ static void load(struct process_env *env, const struct process *process, struct 
 
 	if (mapped->module->loaded)
 		return;
-	snprintf(root, sizeof(root), "%s/%u/root", env->proc, process->living);
-	places = (struct debugfile_places){ .debug_dir = env->debug_dir,
-					    .root = root,
-					    .path = mapped->path,
-					    .fetch = env->fetch,
-					    .asker = { process->pid, process->uid } };
+	places = process__places(env, process, mapped, root);
 	module__load(&env->modules, mapped->module, fd, &places);
 }
 

@@ -6,6 +6,7 @@
 #ifndef JANK_SYMBOL_NAMES_PROCESS_H
 #define JANK_SYMBOL_NAMES_PROCESS_H
 
+#include "symbol/elf/debugfile.h"
 #include "symbol/interpreters/jit.h"
 #include "symbol/modules/module.h"
 #include "symbol/names/cache.h"
@@ -64,6 +65,21 @@ void process__load(struct process_env *env, const struct process *process, struc
 /* Opens the file of a mapping again. -ESTALE: it is another file by now; or -errno. */
 int process__open(struct process_env *env, const struct process *process,
 		  const struct mapped *mapped);
+
+/* Places of the debug file of a mapped file. root: PATH_MAX bytes, borrowed by the result. */
+struct debugfile_places process__places(const struct process_env *env,
+					const struct process *process, const struct mapped *mapped,
+					char *root);
+
+/*
+ * Opens the file of a region as an ELF file for fn; if fn returns -ENODATA, then its debug file.
+ * *ret_bias: what to add to linked addresses. Returns fn's result, or -errno.
+ */
+struct elf;
+typedef int (*process_elf_fn)(void *ctx, const struct elf *elf);
+int process__read_elf(struct process_env *env, const struct process *process,
+		      const struct region *region, process_elf_fn fn, void *ctx,
+		      uint64_t *ret_bias);
 
 void process__update_jit(const struct process_env *env, struct process *process);
 

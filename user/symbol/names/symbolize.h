@@ -156,6 +156,27 @@ size_t symbolizer__keep_code(struct symbolizer *sym, uint32_t pid, const uint64_
 bool symbolizer__has_section(struct symbolizer *sym, uint32_t pid, const char *section);
 
 /*
+ * Addresses of the variables of libuv's thread pool (src/threadpool.c), which is within the program
+ * or a library; its queues are `{ next, prev }`.
+ */
+struct uv_pool_at {
+	uint64_t threads;      /* pthread_t *, of nthreads */
+	uint64_t nthreads;     /* unsigned */
+	uint64_t idle_threads; /* unsigned: those that wait for work */
+	uint64_t
+		slow_running; /* unsigned: threads in work of which only half of them may do some */
+	uint64_t slow_pending; /* queue of such work */
+	uint64_t cond;	       /* the condition variable that an idle thread waits for */
+	uint64_t cond_sz;
+};
+
+/*
+ * False: the process has no libuv, or there is no .symtab of it; *ret is unchanged then. Reads a
+ * whole symbol table.
+ */
+bool symbolizer__uv_pool(struct symbolizer *sym, uint32_t pid, struct uv_pool_at *ret);
+
+/*
  * Reads code of a known process from the file mapped at an address, not from its memory. Returns 0,
  * -ENODATA: no file's code is there, or -errno of the read.
  */
@@ -199,6 +220,7 @@ struct symbolizer_ops {
 	size_t (*keep_code)(void *ctx, uint32_t pid, const uint64_t *words, size_t cnt,
 			    uint64_t *ret, size_t max);
 	bool (*has_section)(void *ctx, uint32_t pid, const char *section);
+	bool (*uv_pool)(void *ctx, uint32_t pid, struct uv_pool_at *ret);
 	int (*code_bytes)(void *ctx, uint32_t pid, uint64_t addr, void *buf, size_t len);
 	/* rets have the threads' pcs already, which stay where there is no answer. */
 	int (*unwind)(void *ctx, const struct copy_event *copies, struct unwound *rets, size_t cnt);
