@@ -6,8 +6,8 @@
 #include <fcntl.h>
 
 #include "base/clock.h"
-#include "export/report/report.h"
 #include "export/record_file.h"
+#include "export/report/report.h"
 #include "serve/marks.h"
 #include "serve/removal.h"
 #include "tests/fuzz/corpus.h"

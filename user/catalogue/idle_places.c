@@ -20,6 +20,7 @@ struct place {
 	uint32_t tid, pid;
 	uint64_t *addresses;
 	uint32_t cnt;
+	bool rests_outside; /* it went idle further out: what polls there may be its work */
 	UT_hash_handle hh;
 };
 
@@ -175,13 +176,18 @@ enum idle_rest idle_places__compare(const struct idle_places *places, uint32_t p
 	return same_function(wait, &a, &polls, &b) ? REST_BESIDE : REST_NONE;
 }
 
-/* True for a complete stack of a futex wait that is not a lock. */
+/* A futex wait that is not a lock? */
 static bool may_rest(const struct sample *sample)
 {
 	const struct jank_rec_waited *raw = sample->waited ? &sample->waited->raw : NULL;
 
 	return sample->state == JANK_STATE_FUTEX && raw && raw->hdr.flags & JANK_WAITED_ARGS &&
-	       !wait_object__is_lock(raw) && sample->stack.end == STACK_END_COMPLETE;
+	       !wait_object__is_lock(raw);
+}
+
+static bool is_whole(const struct stack *stack)
+{
+	return stack->end == STACK_END_COMPLETE;
 }
 
 static bool same_callers(const struct stack *a, const struct stack *b)
@@ -197,21 +203,27 @@ static size_t visits_of(const struct block *block, const struct stack *where)
 	size_t cnt = 0;
 
 	for (size_t i = 0; i < block->sample_cnt; i++)
-		cnt += may_rest(&block->samples[i]) &&
+		cnt += may_rest(&block->samples[i]) && is_whole(&block->samples[i].stack) &&
 		       same_callers(&block->samples[i].stack, where);
 	return cnt;
 }
 
-/* Without a known loop's wait, the thread must have returned to the place. */
+/*
+ * Is this wait of the block a rest? Without a known loop's wait, the thread must have returned to
+ * its place. Sets *outside if it is further out than the loop's wait.
+ */
 static bool is_rest(const struct idle_places *places, const struct block *block,
-		    const struct stack *stack)
+		    const struct stack *stack, bool *outside)
 {
 	const struct idle_callers wait = { stack->addresses + stack->kernel_cnt, stack->user_cnt };
 
+	if (!is_whole(stack))
+		return false;
 	switch (idle_places__compare(places, block->pid, block->tid, &wait)) {
 	case REST_UNKNOWN:
 		return visits_of(block, stack) > 1;
 	case REST_OUTER:
+		*outside = true;
 		return true;
 	case REST_BESIDE:
 		return block->ready_cnt <= 0;
@@ -221,16 +233,25 @@ static bool is_rest(const struct idle_places *places, const struct block *block,
 	return false;
 }
 
-bool idle_places__rests(const struct idle_places *places, const struct block *block)
+bool idle_places__rests(struct idle_places *places, const struct block *block)
 {
+	struct place *place = find(places, block->tid);
+	bool rests_outside = place && place->rests_outside;
 	uint64_t ns = 0;
 
 	if (block->loop != JANK_LOOP_POLL || block->tid == block->pid)
 		return false;
-	for (size_t i = 0; i < block->sample_cnt; i++)
-		if (may_rest(&block->samples[i]) &&
-		    is_rest(places, block, &block->samples[i].stack))
-			ns += block->samples[i].ns;
+	for (size_t i = 0; i < block->sample_cnt; i++) {
+		const struct sample *sample = &block->samples[i];
+		bool outside = false;
+
+		if (!may_rest(sample))
+			continue;
+		if (is_rest(places, block, &sample->stack, &outside) || rests_outside)
+			ns += sample->ns;
+		if (outside && sample->ns > block->duration_ns / 2)
+			place->rests_outside = true;
+	}
 	return ns > block->duration_ns / 2;
 }
 

@@ -45,9 +45,11 @@ enum idle_rest idle_places__compare(const struct idle_places *places, uint32_t p
  * True if the thread went idle inside the block. A thread other than the main thread may be a
  * worker that polls now and then. It is idle if it slept for most of the block at places of rest
  * (idle_rest). Where the callers of the loop's wait are unknown, it must have waited twice at such
- * a place. The block's own callers must be resolved first.
+ * a place. A thread that once went idle further out than its loop's wait may rest anywhere, until
+ * the probes have learnt its place: what polls may be its work. The block's own callers must be
+ * resolved first.
  */
-bool idle_places__rests(const struct idle_places *places, const struct block *block);
+bool idle_places__rests(struct idle_places *places, const struct block *block);
 
 /*
  * Number of a process's return addresses outside the C library and similar runtime files. The
