@@ -18,12 +18,15 @@ from subprocess import DEVNULL, PIPE  # noqa: E402
 IDLE_S = 20 if SHORT else 120
 REST_NS = 1500 * MS  # longer than what a browser's main thread waits for while it starts
 SLEEPS = ("futex", "poll", "sleep")
+LOCKS = ("mutex", "rwlock")
 CHROMIUM = ("chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
             "--disable-component-update --disable-sync --user-data-dir=DIR about:blank")
 PROGRAMS = {"chromium": CHROMIUM, "firefox-esr": "firefox-esr --headless --no-remote --profile DIR about:blank"}
 
 
 def is_rest(block):
+    if (block["cause"] or {}).get("what") in LOCKS: # while a browser starts, on a busy machine
+        return False
     return sum(state_ns(block, state) for state in SLEEPS) > max(REST_NS, block["duration_ns"] / 2)
 
 

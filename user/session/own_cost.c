@@ -97,30 +97,30 @@ uint64_t session__own_cpu_ns(struct session *s)
 	return own_cpu__sum(&s->own_cpu, pids, cpu_ns);
 }
 
-uint64_t session__own_rss_kb(const struct session *s)
-{
-	pid_t pids[OWN_PROCESSES];
-	uint64_t sum = 0;
-
-	list_own(s, pids);
-	for (size_t i = 0; i < OWN_PROCESSES; i++)
-		sum += pids[i] ? rss_kb(pids[i]) : 0;
-	return sum;
-}
-
-uint64_t session__own_pss_kb(const struct session *s)
+/* whole: 0 if it is not known of each process. */
+static uint64_t sum_kb(const struct session *s, uint64_t (*of)(pid_t pid), bool whole)
 {
 	pid_t pids[OWN_PROCESSES];
 	uint64_t sum = 0, kb;
 
 	list_own(s, pids);
 	for (size_t i = 0; i < OWN_PROCESSES; i++) {
-		kb = pids[i] ? pss_kb(pids[i]) : 0;
-		if (pids[i] && !kb)
+		kb = pids[i] ? of(pids[i]) : 0;
+		if (whole && pids[i] && !kb)
 			return 0;
 		sum += kb;
 	}
 	return sum;
+}
+
+uint64_t session__own_rss_kb(const struct session *s)
+{
+	return sum_kb(s, rss_kb, false);
+}
+
+uint64_t session__own_pss_kb(const struct session *s)
+{
+	return sum_kb(s, pss_kb, true);
 }
 
 static void end_window(struct cost_meter *meter, uint64_t now)
