@@ -426,20 +426,6 @@ static int judge_by_row(struct parks *parks, const struct process *process,
 	return res < 0 ? res : res ? JANK_PARK_YES : JANK_PARK_NO;
 }
 
-/*
- * Where each thread is watched, other threads may have their idle place where this one has a
- * handler's wait.
- */
-static int compare(struct parks *parks, const struct process *process, const struct wait_note *note,
-		   struct jank_park_chain *chain)
-{
-	int verdict = loop_owner__compare(parks->owners, note, parks->places, chain);
-
-	if (verdict == JANK_PARK_NO && process->parks.kinds & JANK_PARKS_WORKERS)
-		chain->verdict = 0;
-	return verdict;
-}
-
 /* Returns JANK_PARK_*, -ENODATA if not known yet, or another -errno. */
 static int judge(struct parks *parks, struct process *process, const struct wait_note *note,
 		 struct jank_park_chain *chain)
@@ -450,7 +436,7 @@ static int judge(struct parks *parks, struct process *process, const struct wait
 	if (process->row)
 		return judge_by_row(parks, process, note, chain);
 	if (note->rec.hdr.flags & JANK_WAIT_COMPARE)
-		return compare(parks, process, note, chain);
+		return loop_owner__compare(parks->owners, note, parks->places, chain);
 	thread = judged_of(process, note->rec.hdr.tid);
 	if (!thread)
 		return -ENOMEM;
@@ -487,6 +473,12 @@ int parks__answer(struct parks *parks, const struct wait_note *note)
 	verdict = judge(parks, process, note, &chain);
 	if (verdict < 0)
 		return verdict == -ENODATA ? 0 : verdict; /* a thread asks again later */
+	/*
+	 * Where a worker's handler waits, other threads may rest: in Java all waits have the same
+	 * callers in C, up to the compiled code.
+	 */
+	if (verdict == JANK_PARK_NO && !process->row && place.tid != process->pid)
+		chain.verdict = 0;
 	log__debug("thread %u sleeps at 0x%llx in %s(0x%llx): %s", place.tid, place.sp,
 		   syscall__name(place.nr), place.arg0,
 		   verdict == JANK_PARK_NO ? "no park" : "a park");
