@@ -26,9 +26,7 @@ static __always_inline __u16 facts__prio(struct task_struct *task)
 	return KREAD(task, prio) + JANK_PRIO_OFFSET;
 }
 
-/*
- * Sends the facts before the dispatch's block or hang. throttled_ns: of a wait that lasts.
- */
+/* Sends the facts before the dispatch's block or hang. throttled_ns: of a wait that lasts. */
 static __noinline int facts__send(struct jank_thread *t, struct task_struct *task, u64 stolen_ns,
 				  u64 throttled_ns, u64 now)
 {

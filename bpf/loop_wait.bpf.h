@@ -56,6 +56,14 @@ static __noinline int loop_wait__send(struct jank_thread *t, struct task_struct 
 	return 0;
 }
 
+/* The open dispatch is not reported: when it ended is not known. */
+static __noinline int loop_wait__lose(struct jank_thread *t)
+{
+	thread__forget_dispatch(t);
+	lost__add(JANK_LOST_LOOP_CHANGED);
+	return 0;
+}
+
 /*
  * Sends the copy of the current task's stack in its loop's wait, and the records of the loop and of
  * that place. A global function: see thread__block.
@@ -82,10 +90,8 @@ static __noinline int loop_wait__adopt(struct jank_thread *t, struct task_struct
 {
 	bool first = t->fd < 0;
 
-	if (!thread__end_trial(t) && t->start_ns) {
-		thread__forget_dispatch(t);
-		lost__add(JANK_LOST_LOOP_CHANGED);
-	}
+	if (!thread__end_trial(t) && t->start_ns)
+		loop_wait__lose(t);
 	if (t->loop == JANK_LOOP_PARK) {
 		t->loop = JANK_LOOP_EPOLL;
 		t->place.turn_cnt = 0;
@@ -157,14 +163,6 @@ static __always_inline __u32 loop_wait__behind(long ret)
 	return ret < 0xffff ? ret + 1 : 0xffff;
 }
 
-/* The open dispatch is not reported: when it ended is not known. */
-static __noinline int loop_wait__lose(struct jank_thread *t)
-{
-	thread__forget_dispatch(t);
-	lost__add(JANK_LOST_LOOP_CHANGED);
-	return 0;
-}
-
 /*
  * The loop's own wait begins: closes the open dispatch. behind: see jank_rec_block; own: see
  * thread__close_as.
@@ -217,10 +215,8 @@ static __noinline int loop_wait__from_poll(struct jank_thread *t, struct task_st
 	if (!thread__end_trial(t)) {
 		if (sp < t->sp)
 			return false;
-		if (t->start_ns) {
-			thread__forget_dispatch(t);
-			lost__add(JANK_LOST_LOOP_CHANGED);
-		}
+		if (t->start_ns)
+			loop_wait__lose(t);
 	}
 	t->loop = JANK_LOOP_EPOLL;
 	t->phase = JANK_PHASE_NONE;

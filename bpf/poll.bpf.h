@@ -259,10 +259,8 @@ static __noinline int poll__move(struct jank_thread *t, const struct jank_place 
 /* The loop's former place is left: when the open dispatch ended is unknown. */
 static __noinline int poll__leave(struct jank_thread *t, const struct jank_place *at)
 {
-	if (t->start_ns) {
-		thread__forget_dispatch(t);
-		lost__add(JANK_LOST_LOOP_CHANGED);
-	}
+	if (t->start_ns)
+		loop_wait__lose(t);
 	return poll__move(t, at);
 }
 
