@@ -102,9 +102,8 @@ class Object:
         return [self.deepest(at) for at in self.functions if at not in called]
 
 
-def too_deep(path):
-    return [f"{size} bytes: " + ", ".join(chain) for size, chain in Object(path).chains()
-            if size > MAX_STACK or len(chain) > MAX_FRAMES]
+def too_deep(chains):
+    return [f"{size} bytes: " + ", ".join(chain) for size, chain in chains if size > MAX_STACK or len(chain) > MAX_FRAMES]
 
 
 def check_seeded(tap, room, deep):
@@ -112,8 +111,8 @@ def check_seeded(tap, room, deep):
         path = os.path.join(folder, "chain.o")
         subprocess.run(["clang", "--target=bpf", "-O1", "-fno-inline", "-w", "-c", "-x", "c", "-", "-o", path],
                        input=CHAIN % room, text=True, check=True)
-        tap.check(bool(too_deep(path)) == deep, f"200 and {room} bytes: {'too much' if deep else 'enough room'}",
-                  Object(path).chains())
+        chains = Object(path).chains()
+        tap.check(bool(too_deep(chains)) == deep, f"200 and {room} bytes: {'too much' if deep else 'enough room'}", chains)
 
 
 def main():
@@ -125,9 +124,10 @@ def main():
             if not os.path.exists(path):
                 tap.skip(what, "not built")
                 continue
-            wrong = too_deep(path)
+            chains = Object(path).chains()
+            wrong = too_deep(chains)
             tap.check(not wrong, what, *wrong)
-            tap.note("the deepest has {} bytes: {}".format(*max(Object(path).chains())))
+            tap.note("the deepest has {} bytes: {}".format(*max(chains)))
     check_seeded(tap, 288, False)
     check_seeded(tap, 290, True)
     tap.end()

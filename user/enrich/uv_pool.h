@@ -25,7 +25,7 @@ struct uv_thread {
 	int32_t call;	    /* that it sleeps in; UV_CALL_NONE: it runs, or sleeps outside of one */
 	uint64_t sleep_cnt; /* how often it has gone to sleep */
 	uint64_t write_cnt; /* its calls of write; UINT64_MAX: not known */
-	uint64_t since_ns;  /* it is in this job since then or before; uv_look__follow sets it */
+	uint64_t since_ns;  /* it is in this job since then or before; uv_pool__follow sets it */
 	bool rests;	    /* it waits for work */
 };
 

@@ -63,23 +63,6 @@ static int read_small(int dirfd, const char *name, struct strbuf *ret)
 	return ret->failed ? -ENOMEM : 0;
 }
 
-bool spool_dir__knows(const char *name)
-{
-	static const char *const names[] = { "agent", "open.tail", "dropped", "write.lock",
-					     "send.lock" };
-	size_t len = strlen(name), digits = strspn(name, "0123456789");
-
-	if (len > strlen(NEXT) && !strcmp(name + len - strlen(NEXT), NEXT))
-		len -= strlen(NEXT);
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (len == strlen(names[i]) && !strncmp(name, names[i], len))
-			return true;
-	if (digits >= 10 && !strcmp(name + digits, SUFFIX))
-		return true;
-	return len > strlen(POSITION) &&
-	       !strncmp(name + len - strlen(POSITION), POSITION, strlen(POSITION));
-}
-
 /* A power failure leaves the old content or the new one. */
 static int replace(int dirfd, const char *name, const struct strbuf *text)
 {
@@ -174,6 +157,21 @@ static int add(uint64_t **list, size_t *cnt, uint64_t nr)
 	more[(*cnt)++] = nr;
 	*list = more;
 	return 0;
+}
+
+bool spool_dir__knows(const char *name)
+{
+	static const char *const names[] = { "agent", "open.tail", "dropped", "write.lock",
+					     "send.lock" };
+	size_t len = strlen(name);
+
+	if (len > strlen(NEXT) && !strcmp(name + len - strlen(NEXT), NEXT))
+		len -= strlen(NEXT);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (len == strlen(names[i]) && !strncmp(name, names[i], len))
+			return true;
+	return number_of(name) || (len > strlen(POSITION) && !strncmp(name + len - strlen(POSITION),
+								      POSITION, strlen(POSITION)));
 }
 
 int spool_dir__list(int dirfd, uint64_t **ret, size_t *ret_cnt)
