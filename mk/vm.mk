@@ -4,18 +4,20 @@
 #
 #   make check-vm                                all of the matrix, x86-64 and arm64
 #   make check-vm VM="x86_64/5.10 arm64/newest"  some of it
+#   make check-vm VM_FORM=probes                 without the unit tests: 8 minutes for a kernel
 #   make vm-table                                the last results, into docs/kernels.md
 
 VM      ?= $(shell tools/vm/kernel list)
 VM_CI   := x86_64/5.10 arm64/newest
 VM_CI_COMPAT32 := arm64/newest
+VM_FORM ?= whole
 VM_TEST  = $(patsubst %,$(OUT)/vm/%.t,$(subst /,-,$(VM)))
 
 # Other tests in guests: the longest first.
 VM_MORE := $(patsubst %,tests/vm/%.t,compat32 stacks display pauth)
 
 check-vm: vm-parts compat32 android-parts #:machines the tests on kernels from 5.10 to the newest, in virtual machines
-	$(Q)$(MAKE) vm-tests VM='$(VM)'
+	$(Q)$(MAKE) vm-tests VM='$(VM)' VM_FORM=$(VM_FORM)
 
 # First the static programs: they decide what there is to test. A guest takes one CPU, whatever it
 # has; as many as there are CPUs run at a time, others wait. Each guest ends by its own limit
@@ -23,7 +25,7 @@ check-vm: vm-parts compat32 android-parts #:machines the tests on kernels from 5
 # includes the time that they wait for their turn.
 vm-tests: TEST_TIMEOUT = 3600
 vm-tests: $(VM_TEST)
-	$(Q)PERL5LIB=tests/lib RUN="$(PROVE_TESTS)" tests/stages -j$(shell nproc) $(VM_TEST) $(VM_MORE)
+	$(Q)PERL5LIB=tests/lib JANK_VM_FORM=$(VM_FORM) RUN="$(PROVE_TESTS)" tests/stages -j$(shell nproc) $(VM_TEST) $(VM_MORE)
 
 vm-pauth: static #:machines a walk of signed return addresses, in a virtual machine of arm64
 	$(Q)$(call RUN_TESTS,tests/vm/pauth.t)
@@ -37,7 +39,7 @@ vm-stacks: static android-parts #:machines whole stacks of arm64's programs, in 
 # Builds all that check-vm needs. One run of a 32-bit program also on arm64: its probes have
 # requirements of their own.
 check-vm-ci: vm-parts compat32 android-parts #:machines without the unit tests on two of them, and 32-bit programs on arm64
-	$(Q)JANK_VM_QUICK=1 JANK_VM=$(VM_CI_COMPAT32) $(MAKE) vm-tests VM='$(VM_CI)' VM_MORE=tests/vm/compat32.t
+	$(Q)JANK_VM=$(VM_CI_COMPAT32) $(MAKE) vm-tests VM='$(VM_CI)' VM_FORM=ci VM_MORE=tests/vm/compat32.t
 
 vm-parts: static
 	$(Q)$(MAKE) $(JOBS) STATIC=1 SANITIZE= CROSS_COMPILE= static-tests

@@ -22,13 +22,16 @@ UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "": 1e6}
 # name: (figure, its part, True when more is better, default limit); None: report the figure, check
 # nothing.
 TOLERANCES = {
+    "duration_p50": ("duration error", "p50", False, None),
     "duration_p99": ("duration error", "p99", False, 1e5),
     "duration_max": ("duration error", "max", False, None),
+    "running_p50": ("|running_ns - CPU clock|", "p50", False, None),
     "running_p99": ("|running_ns - CPU clock|", "p99", False, None),
     "running_max": ("|running_ns - CPU clock|", "max", False, 1e6),
     "runnable_p50": ("|runnable_ns - run delay|", "p50", False, None),
     "runnable_p99": ("|runnable_ns - run delay|", "p99", False, None),
     "runnable_max": ("|runnable_ns - run delay|", "max", False, 2e6),
+    "cpu_p50": ("|cpu_ns - CPU clock|", "p50", False, None),
     "cpu_p99": ("|cpu_ns - CPU clock|", "p99", False, None),
     "cpu_max": ("|cpu_ns - CPU clock|", "max", False, 1e6),
     "kind_rate": ("cause.kind right", "rate", True, 0.98),

@@ -3,7 +3,7 @@
 # Runs in a guest for tests/vm/kernel.py. It judges nothing. All output goes to /out, each status
 # last, and from there to the host at once, so that a guest that runs out of time has delivered the
 # results of what it finished.
-. /settings # features, work, hang, clean, quick: set by kernel.py
+. /settings # features, work, hang, clean, form: set by kernel.py
 
 did() { # NAME COMMAND...: its output goes to NAME.out and NAME.err
 	name=$1
@@ -27,7 +27,7 @@ trace() { # NAME OPTION...: jankbpf's OPTIONs, "--", simjank's
 grep -q ' /var/tmp ext4 ' /proc/mounts && clean=$clean,disk,dsync,page_fault
 
 did doctor jankbpf doctor
-[ "$quick" ] || did veristat veristat
+[ $form = ci ] || did veristat veristat
 for way in "kernel --backend kernel" "uprobe --backend uprobe" "plain --disable-feature tp_btf"; do
 	trace $way -- simjank --scenario $clean --count 48 --length 40ms-70ms --gap 20ms --order random \
 		--start-delay 500ms
@@ -37,7 +37,7 @@ for way in "hang" "hang-plain --disable-feature tp_btf"; do
 done
 for feature in $features; do
 	# The kernel lacks it: all other traces are without it.
-	[ "$quick" ] && grep -qE "^  (degraded|missing) +$feature " /doctor.out && continue
+	[ $form != whole ] && grep -qE "^  (degraded|missing) +$feature " /doctor.out && continue
 	types=
 	[ "$feature" != btf ] || types='--btf /sys/kernel/btf/vmlinux'
 	trace "without-$feature" -d 20s --disable-feature $feature $types -- simjank $work

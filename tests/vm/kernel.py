@@ -32,15 +32,12 @@ CLEAN = "busy,kernel,sleep,mutex,cond,pipe,socket,tcp,userfault,runnable,poll,se
 HANG = "--scenario hang:600ms,sleep:40ms --count 2 --start-delay 500ms"
 # Twice as long as in features.t: a guest loses time now and then.
 WORK = "--scenario busy:60ms,sleep:60ms,epoll:60ms --count 3 --gap 5ms --start-delay 20ms"
-# CI: only the tests of what a kernel may refuse, and each set of features once. The host runs the others, too.
-QUICK = "JANK_VM_QUICK" in os.environ
+# whole: all. probes: each set of features once, and no unit tests that the host runs, too. ci: nor each program alone.
+FORMS = ("whole", "probes", "ci")
+FORM = FORMS.index(os.environ.get("JANK_VM_FORM", "whole"))
+QUICK = FORM > 0
 TIMEOUT_S = 1500
-JUDGED = ["--threshold", "25ms", "--guard", "14ms", "--tolerance", "duration_p99=20ms",
-          "--tolerance", "running_max=25ms", "--tolerance", "cpu_max=25ms",
-          "--debugging", # as guest.sh: how long a stop takes here is chance
-          "--starved", # by jankbpf's own start, too, which takes seconds here
-          # One wait for a CPU may be counted as part of the sleep before it.
-          "--tolerance", "runnable_max=none", "--tolerance", "runnable_p50=3ms", "--tolerance", "kind_rate=0.9"]
+JUDGED = [*guests.JUDGED, "--guard", "14ms", "--debugging"] # as guest.sh: how long a stop takes here is chance
 HANGS = ["--hang", "200ms", "--hang-guard", "350ms", "--tolerance", "runnable_p50=none"]
 TRUTHS = {"kernel": [], "uprobe": [], "plain": [], "hang": HANGS, "hang-plain": HANGS}
 # truth.py's checks with these prefixes; the others check counts
@@ -80,7 +77,7 @@ def planned(kernel, left):
     """The names of all steps of guest.sh, in its order."""
     tests = sorted(map(os.path.basename, tests_of(guests.static(kernel.arch, ""))))
     lacks = {name for verdict, name, _ in doctor_rows(left) if QUICK and verdict != "ok"}
-    return ["doctor", *([] if QUICK else ["veristat"]), *TRUTHS,
+    return ["doctor", *([] if FORMS[FORM] == "ci" else ["veristat"]), *TRUTHS,
             *("without-" + name for name in feature_needs() if name not in lacks), "embedded", *tests]
 
 
@@ -109,7 +106,7 @@ def settings(folder):
     """Writes the settings that guest.sh reads."""
     path = os.path.join(folder, "settings")
     words = {"features": " ".join(feature_needs()), "hang": HANG, "clean": CLEAN,
-             "work": WORK, "quick": "yes" if QUICK else ""}
+             "work": WORK, "form": FORMS[FORM]}
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(f"{name}='{value}'\n" for name, value in words.items())
     return path
