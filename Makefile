@@ -172,6 +172,7 @@ endef
 $(eval $(call bpf-skeleton,bpf,jankbpf,,$(BPF_SRC)))
 $(eval $(call bpf-skeleton,bpf_plain,jankbpf_plain,-DJANK_PLAIN,$(BPF_SRC)))
 $(eval $(call bpf-skeleton,bpf,calibrate,,bpf/calibrate/calibrate.bpf.c))
+$(OUT)/bpf/uprobes.bpf.o $(OUT)/bpf_plain/uprobes.bpf.o: bpf/copy_user_stack.bpf.c # includes it
 
 include $(wildcard mk/*.mk)
 -include $(OBJ:.o=.d)

@@ -145,7 +145,7 @@ static __always_inline bool chain__fits(const struct jank_park_chain *chain, u64
  * Returns JANK_PARK_* for the current task's stack and its interpreter's frames (0: none); 0: no
  * known chain matches.
  */
-__weak __noinline int chain__verdict(__u32 tgid, u64 sp, u64 ip, __u32 script)
+WALKED_ONCE int chain__verdict(__u32 tgid, u64 sp, u64 ip, __u32 script)
 {
 	const struct jank_parks *parks = bpf_map_lookup_elem(&jank_parkers, &tgid);
 

@@ -199,7 +199,7 @@ static __always_inline __u64 *copy_user_stack__choose(__u64 *first, __u64 *secon
 #define COPY_SLOT(map, cnt, tid)                                                                   \
 	copy_user_stack__choose(COPY_FIRST(map, cnt, tid), COPY_SECOND(map, cnt, tid), tid)
 
-__noinline int copy_user_stack__take(u64 dispatch_ns, u64 t_ns)
+WALKED_ONCE int copy_user_stack__take(u64 dispatch_ns, u64 t_ns)
 {
 	struct task_struct *task = KERNEL_CURRENT();
 	__u32 tid = pids__tid(task), asked_sz = copy_user_stack__asked(pids__tgid(task));
@@ -219,7 +219,7 @@ __noinline int copy_user_stack__take(u64 dispatch_ns, u64 t_ns)
 		    : -1;
 }
 
-__noinline int copy_user_stack__send(__u32 tid, u64 t_ns)
+WALKED_ONCE int copy_user_stack__send(__u32 tid, u64 t_ns)
 {
 	int err = COPY_SEND(jank_copies, JANK_COPY_CNT, tid, t_ns, JANK_COPY_SZ);
 
@@ -238,7 +238,7 @@ static __always_inline void copy_user_stack__empty(__u64 *slot, __u32 tid)
 		rec->hdr.tid = 0;
 }
 
-__noinline int copy_user_stack__release(__u32 tid)
+WALKED_ONCE int copy_user_stack__release(__u32 tid)
 {
 	__u32 zero = 0, *deep_cnt = bpf_map_lookup_elem(&jank_copy_deep, &zero);
 
@@ -251,7 +251,7 @@ __noinline int copy_user_stack__release(__u32 tid)
 	return 0;
 }
 
-__noinline int copy_user_stack__send_wait(u64 now)
+WALKED_ONCE int copy_user_stack__send_wait(u64 now)
 {
 	struct task_struct *task = KERNEL_CURRENT();
 	__u32 tid = pids__tid(task);
@@ -274,7 +274,7 @@ __noinline int copy_user_stack__send_wait(u64 now)
 	return err;
 }
 
-__noinline int copy_user_stack__take_other(u64 t_ns)
+WALKED_ONCE int copy_user_stack__take_other(u64 t_ns)
 {
 	struct task_struct *task = KERNEL_CURRENT();
 	__u64 *slot = COPY_FIRST(jank_other_copies, JANK_COPY_OTHER_CNT, pids__tid(task));
@@ -284,7 +284,7 @@ __noinline int copy_user_stack__take_other(u64 t_ns)
 		    : -1;
 }
 
-__noinline int copy_user_stack__send_other(__u32 tid, u64 t_ns)
+WALKED_ONCE int copy_user_stack__send_other(__u32 tid, u64 t_ns)
 {
 	__u64 *slot = COPY_FIRST(jank_other_copies, JANK_COPY_OTHER_CNT, tid);
 

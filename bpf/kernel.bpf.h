@@ -27,4 +27,15 @@
 #define KERNEL_CURRENT()  bpf_get_current_task_btf()
 #endif
 
+/*
+ * A function that the verifier walks once for all its callers, a global one; hence no pointer
+ * arguments. Uprobes have static ones: 6.12 refuses calls of global functions with preemption
+ * disabled.
+ */
+#ifdef JANK_UPROBES
+#define WALKED_ONCE static __noinline __attribute__((unused))
+#else
+#define WALKED_ONCE __weak __noinline
+#endif
+
 #endif

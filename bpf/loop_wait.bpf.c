@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Probes of a loop's waits: system-call tracepoints, or uprobes on the target's libraries. */
-#include "bpf/looper.bpf.h"
+/* Probes of a loop's waits: tracepoints of system calls. */
 #include "bpf/poll.bpf.h"
 #include "bpf/preempt.bpf.h"
 
@@ -144,35 +143,4 @@ int BPF_PROG(jank_on_sys_exit, struct pt_regs *regs, long ret)
 	if (!loop_wait__is_epoll(nr))
 		return 0;
 	return loop_wait__on_exit(ret);
-}
-
-/*
- * Before and after the system call in libc's epoll_wait, epoll_pwait and epoll_pwait2;
- * user/uprobes/targets.h chooses the places. Attached by process.
- */
-SEC("uprobe")
-int jank_on_wait_begin(struct pt_regs *ctx)
-{
-	preempt__disable();
-	loop_wait__begin(KERNEL_CURRENT(), PT_REGS_PARM1(ctx), PT_REGS_SP(ctx));
-	preempt__enable();
-	return 0;
-}
-
-SEC("uprobe")
-int jank_on_wait_end(struct pt_regs *ctx)
-{
-	preempt__disable();
-	loop_wait__end(KERNEL_CURRENT(), PT_REGS_RC(ctx), -1, 0);
-	preempt__enable();
-	return 0;
-}
-
-SEC("uprobe")
-int jank_on_looper(struct pt_regs *ctx)
-{
-	preempt__disable();
-	looper__enter(KERNEL_CURRENT(), PT_REGS_PARM1(ctx), PT_REGS_SP(ctx));
-	preempt__enable();
-	return 0;
 }

@@ -66,9 +66,9 @@ static __noinline int loop_wait__lose(struct jank_thread *t)
 
 /*
  * Sends the copy of the current task's stack in its loop's wait, and the records of the loop and of
- * that place. A global function: see thread__block.
+ * that place.
  */
-__weak __noinline int loop_wait__announce(u64 now)
+WALKED_ONCE int loop_wait__announce(u64 now)
 {
 	struct task_struct *task = KERNEL_CURRENT();
 	struct jank_thread *t = thread__get(task);

@@ -52,9 +52,9 @@ static __always_inline struct jank_nest *nest__begin(struct jank_thread *t,
 
 /*
  * Sends the stack of the current task's nested wait, once, when its handler has taken too long
- * already. A global function: see thread__block.
+ * already.
  */
-__weak __noinline int nest__tell(u64 now)
+WALKED_ONCE int nest__tell(u64 now)
 {
 	struct task_struct *task = KERNEL_CURRENT();
 	struct jank_thread *t = thread__get(task);
@@ -116,7 +116,7 @@ static __always_inline void nest__fill(struct jank_rec_block *rec, const struct 
 }
 
 /* The current task's loop waits at its own depth again: the handler has ended. Global, too. */
-__weak __noinline int nest__end(u64 now)
+WALKED_ONCE int nest__end(u64 now)
 {
 	struct task_struct *task = KERNEL_CURRENT();
 	struct jank_thread *t = thread__get(task);

@@ -289,11 +289,8 @@ static __always_inline int thread__send_block(struct jank_thread *t, struct task
 	return 0;
 }
 
-/*
- * The same for the current task. A global function, which the verifier walks once for all callers;
- * hence no pointer arguments.
- */
-__weak __noinline int thread__block(u64 now, __u32 end, __u32 tid)
+/* The same for the current task. */
+WALKED_ONCE int thread__block(u64 now, __u32 end, __u32 tid)
 {
 	struct task_struct *task = KERNEL_CURRENT();
 	struct jank_thread *t = thread__get_as(task, tid);

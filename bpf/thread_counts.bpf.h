@@ -6,8 +6,7 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/record.bpf.h"
 
-/* A global function: inlined, the verifier would follow each of its paths to the end. */
-__weak __noinline int thread__bucket(u64 ns)
+WALKED_ONCE int thread__bucket(u64 ns)
 {
 	return jank_hist__bucket(ns, jank_hist__log2(ns));
 }

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Marks: entry probes on functions that handle a message. One program serves all rows of the
- * catalogue and tells them apart by the attach cookie. Also the waits of loops that only a loop
- * file describes.
- */
-#include "bpf/loop_wait.bpf.h"
+/* Probes in the programs themselves: marks, and waits that no tracepoint sees. */
+#define JANK_UPROBES
+#include "bpf/looper.bpf.h"
 #include "bpf/message.bpf.h"
 #include "bpf/preempt.bpf.h"
 
@@ -67,6 +64,10 @@ static __always_inline void mark__begin(struct jank_thread *t, struct task_struc
 	mark__keep(&t->handled, ctx, bpf_get_attach_cookie(ctx) + 1);
 }
 
+/*
+ * An entry probe on functions that handle a message. One program serves all rows of the catalogue
+ * and tells them apart by the attach cookie.
+ */
 SEC("uprobe")
 int jank_on_mark(struct pt_regs *ctx)
 {
@@ -106,6 +107,37 @@ int jank_on_custom(struct pt_regs *ctx)
 {
 	preempt__disable();
 	mark__end(KERNEL_CURRENT());
+	preempt__enable();
+	return 0;
+}
+
+/*
+ * Before and after the system call in libc's epoll_wait, epoll_pwait and epoll_pwait2;
+ * user/uprobes/targets.h chooses the places. Attached by process.
+ */
+SEC("uprobe")
+int jank_on_wait_begin(struct pt_regs *ctx)
+{
+	preempt__disable();
+	loop_wait__begin(KERNEL_CURRENT(), PT_REGS_PARM1(ctx), PT_REGS_SP(ctx));
+	preempt__enable();
+	return 0;
+}
+
+SEC("uprobe")
+int jank_on_wait_end(struct pt_regs *ctx)
+{
+	preempt__disable();
+	loop_wait__end(KERNEL_CURRENT(), PT_REGS_RC(ctx), -1, 0);
+	preempt__enable();
+	return 0;
+}
+
+SEC("uprobe")
+int jank_on_looper(struct pt_regs *ctx)
+{
+	preempt__disable();
+	looper__enter(KERNEL_CURRENT(), PT_REGS_PARM1(ctx), PT_REGS_SP(ctx));
 	preempt__enable();
 	return 0;
 }
