@@ -121,7 +121,7 @@ static __always_inline u64 iter__late_ns(struct jank_thread *t, struct task_stru
 {
 	u64 woken = *(volatile u64 *)&t->woken_ns;
 
-	if (!thread__waits(t) || !t->counted || !woken || now <= woken ||
+	if (!thread__waits(t) || !t->due || !woken || now <= woken ||
 	    compat__task_state(task) & 0xffff)
 		return 0;
 	return now - woken;

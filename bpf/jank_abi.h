@@ -193,6 +193,7 @@ struct jank_conf {
 	__u32 adjustable;  /* the threshold is jank_threshold_ns, which user space may change */
 	__u32 pid_level;   /* depth of jankbpf's pid namespace; 0: the machine's */
 	__u64 pid_ns;	   /* with a level: address of its struct pid_namespace */
+	__u64 fair_class;  /* address of the fair scheduling class; 0: not known */
 	__u32 history_cnt; /* entries of jank_history for each CPU, a power of two; 0: none */
 	__u32 uids[JANK_FILTER_MAX];
 	__s32 epoll_nr[JANK_EPOLL_CNT]; /* -1: not on this architecture */
@@ -200,7 +201,7 @@ struct jank_conf {
 	struct jank_comm_pattern ui_threads[JANK_UI_THREAD_MAX];
 	__u8 syscall_class[JANK_SYSCALL_MAX]; /* by system-call number: JANK_CLASS_* */
 };
-_Static_assert(sizeof(struct jank_conf) == 536 + JANK_SYSCALL_MAX, "jank_conf");
+_Static_assert(sizeof(struct jank_conf) == 544 + JANK_SYSCALL_MAX, "jank_conf");
 
 /*
  * In a pid namespace, a task that is not in it has the machine's number plus this. The numbers of
@@ -254,16 +255,17 @@ _Static_assert(sizeof(struct jank_history_head) == 64, "jank_history_head");
 
 /* Input (in) and output (out) of the calibration object, about the task that runs it. */
 struct jank_calibration {
-	__u64 want_arg0; /* in: first argument of the system call that runs it */
-	__u64 exec_ns;	 /* out: CPU time */
-	__u64 pid_ns;	 /* out: address of the task's innermost pid namespace */
-	__u32 want_nr;	 /* in: number of that system call */
-	__u32 pid_level; /* out: of that namespace; 0: the machine's */
-	__u32 tgid, tid; /* out: in that namespace */
-	__u32 thread_sz; /* out: see jank_conf; 0: no size fits */
-	__u32 pad;
+	__u64 want_arg0;   /* in: first argument of the system call that runs it */
+	__u64 exec_ns;	   /* out: CPU time */
+	__u64 pid_ns;	   /* out: address of the task's innermost pid namespace */
+	__u32 want_nr;	   /* in: number of that system call */
+	__u32 pid_level;   /* out: of that namespace; 0: the machine's */
+	__u32 tgid, tid;   /* out: in that namespace */
+	__u32 thread_sz;   /* out: see jank_conf; 0: no size fits */
+	__s32 prio;	   /* out: 100 to 139 in the fair class, and in sched_ext's */
+	__u64 sched_class; /* out: address of the task's scheduling class */
 };
-_Static_assert(sizeof(struct jank_calibration) == 48, "jank_calibration");
+_Static_assert(sizeof(struct jank_calibration) == 56, "jank_calibration");
 
 /*
  * Header of every record. `size` covers the whole record, so that a reader can skip an unknown

@@ -127,7 +127,7 @@ struct jank_thread {
 	__u16 hang_sent;
 	__u16 leave_flags; /* of the span that begins: JANK_STACK_FROZEN or 0 */
 	__u8 evidence;	   /* stack_cnt, shed_cnt, wakeup_missed_cnt or hang_sent is not 0 */
-	__u8 counted;	   /* included in jank_runnable_cnt */
+	__u8 due;	   /* it waits for a CPU */
 	__u8 nested_left;  /* it left the CPU in a nested wait, which was judged then */
 	__u8 waits_else;   /* it also sleeps in calls that are no wait for work */
 	__u8 ask_backoff;  /* how often the time between questions was doubled */
@@ -189,12 +189,13 @@ _Static_assert(sizeof(struct jank_thread) <= 8192 - 96, "jank_thread fits into t
 #endif
 
 /*
- * Log of the tasks that ran on a CPU recently; kept only while a traced thread waits for a CPU
- * somewhere. Slices of one task within JANK_SLICE_MERGE_NS share an entry: three tasks that
- * alternate every 3 ms fill 32 entries in 1.3 s instead of 0.1 s.
+ * Log of the tasks that ran on a CPU recently. Slices of one task within JANK_SLICE_MERGE_NS share
+ * an entry. Shorter ones than JANK_SLICE_MIN_NS are only added up; now and then the whole sum is
+ * logged as the time of the task that then leaves the CPU: a sample of them, by their time.
  */
-#define JANK_SLICE_LOG	    32
-#define JANK_SLICE_MERGE_NS 128000000
+#define JANK_SLICE_LOG	    512
+#define JANK_SLICE_MIN_NS   200000
+#define JANK_SLICE_MERGE_NS 4000000
 #define JANK_SLICE_RECENT   64 /* entries of a table by the last bits of the task id */
 struct jank_slice {
 	__u64 begin_ns, end_ns; /* begin of its first slice, end of its last */
@@ -206,11 +207,13 @@ struct jank_slice {
 	char comm[JANK_COMM_SZ];
 };
 struct jank_slices {
+	__u64 short_ns;			 /* sum of short slices that are not logged yet */
+	__u64 short_limit_ns;		 /* of that sum */
+	__u64 short_begin_ns;		 /* when the last such sum was logged */
+	__u64 arrival_ns;		 /* when arrival_tid got the CPU */
+	__u32 arrival_tid;		 /* the last task of another class than the fair one */
 	__u32 head;			 /* number of entries ever made */
-	__u32 epoch;			 /* jank_slice_epoch at the last entry */
-	__u64 last_ns;			 /* time of the last logged switch of the CPU */
 	__u32 query_cnt;		 /* number of spans that queried the log */
-	__u32 epoch_head;		 /* number of entries made before that epoch */
 	__u32 recent[JANK_SLICE_RECENT]; /* number of the task's newest entry, counted from 1 */
 	/*
 	 * Result of slices__collect: the tasks and their priorities. met_* is an index of each
@@ -218,8 +221,9 @@ struct jank_slices {
 	 */
 	struct jank_task found[JANK_SLICE_MAX];
 	__u16 prios[JANK_SLICE_MAX];
-	__u32 found_cnt, found_cut;
-	__u64 found_ns; /* sum over all of them */
+	__u32 found_cnt;
+	__u32 found_cut; /* some are missing */
+	__u64 found_ns;	 /* sum over all of them */
 	__u32 met_tid[JANK_SLICE_RECENT], met_query[JANK_SLICE_RECENT], met_at[JANK_SLICE_RECENT];
 	struct jank_slice log[JANK_SLICE_LOG];
 };

@@ -41,8 +41,6 @@ struct jank_history_heads_map jank_hist_heads SEC(".maps");
 __u64 jank_threshold_ns = 0;
 __u32 jank_reduced = 0;
 __u32 jank_cgroup_cnt = 0;
-__u32 jank_runnable_cnt = 0;
-__u32 jank_slice_epoch = 0;
 __u32 jank_share_user_cnt = 0;
 #ifdef JANK_PLAIN
 __u64 jank_thread_cnt = 0;

@@ -269,9 +269,6 @@ extern struct jank_vblanks_map jank_vblanks SEC(".maps");
 extern struct jank_history_map jank_history SEC(".maps");
 extern struct jank_history_heads_map jank_hist_heads SEC(".maps");
 
-/* Number of traced threads that wait for a CPU within a dispatch, over all CPUs. */
-extern __u32 jank_runnable_cnt;
-
 /* With jank_conf.adjustable: a dispatch longer than this is a block. Written by user space. */
 extern __u64 jank_threshold_ns;
 
@@ -279,9 +276,6 @@ extern __u64 jank_threshold_ns;
 extern __u32 jank_reduced;
 /* Used entries of jank_cgroups; a cgroup of the selection may be removed, and made again. */
 extern __u32 jank_cgroup_cnt;
-
-/* Changes when the first of these threads begins to wait: before that, nothing is logged. */
-extern __u32 jank_slice_epoch;
 
 /* Number of users in jank_shares. From the second one on the ring is shared out. */
 extern __u32 jank_share_user_cnt;

@@ -41,7 +41,7 @@ static __always_inline void off__mark(struct jank_thread *t)
 static __noinline int off__leave(struct jank_thread *t, struct task_struct *task)
 {
 	thread__forget_dispatch(t);
-	thread__set_counted(t, 0);
+	t->due = 0;
 	if (jank_conf.watch_ns)
 		waker_watch__end(pids__tid(task), 0);
 	t->phase = JANK_PHASE_NONE;

@@ -390,7 +390,7 @@ static __noinline int park__was_one(struct jank_thread *t, struct task_struct *t
 		return true;
 	if (t->state == JANK_STATE_RUNNABLE) /* its waker has accounted the sleep */
 		t->state_ns[t->span.rec.state & 15] -= t->mark_ns - left;
-	thread__set_counted(t, 0);
+	t->due = 0;
 	t->state = JANK_STATE_RUNNING;
 	if (verdict == JANK_PARK_LEFT)
 		loop_wait__lose(t);

@@ -38,11 +38,7 @@ int jank_on_switch(__u64 *ctx)
 					   now);
 		}
 	}
-	if (jank_runnable_cnt || waker_watch__is_on()) {
-		if (!now)
-			now = bpf_ktime_get_ns();
-		slices__log(prev, now);
-	}
+	slices__switch(prev, next, now);
 	t = filter__maybe(next) ? thread__get(next) : NULL;
 	if (t) {
 		if (!now)

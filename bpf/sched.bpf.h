@@ -74,12 +74,12 @@ static __always_inline void sched__due(struct jank_thread *t, struct task_struct
 {
 	t->woken_ns = now;
 	quota__mark(&t->quota, task);
-	thread__set_counted(t, 1);
+	t->due = 1;
 }
 
 /*
  * A thread leaves the CPU in its loop's wait. Asleep it is not due, unless a waker came before it
- * left: the waker has set `counted`, and the thread has not got the CPU since.
+ * left: the waker has set `due`, and the thread has not got the CPU since.
  */
 static __noinline int sched__leave_wait(struct jank_thread *t, struct task_struct *task,
 					bool runnable, u64 now)
@@ -89,11 +89,11 @@ static __noinline int sched__leave_wait(struct jank_thread *t, struct task_struc
 			sched__due(t, task, now);
 		else
 			quota__mark(&t->quota, task);
-		thread__set_counted(t, 1);
-	} else if (!t->counted || now - t->woken_ns > EARLY_WAKE_NS) {
+		t->due = 1;
+	} else if (!t->due || now - t->woken_ns > EARLY_WAKE_NS) {
 		t->woken_ns = 0;
 		t->frozen_ns = 0;
-		thread__set_counted(t, 0);
+		t->due = 0;
 	}
 	return 0;
 }
@@ -117,7 +117,7 @@ static __noinline int sched__freeze_wait(struct jank_thread *t, struct task_stru
 {
 	sched__leave_wait(t, task, false, now);
 	t->woken_ns = 0;
-	thread__set_counted(t, 0);
+	t->due = 0;
 	t->early_wake_ns = 0;
 	t->frozen_ns = now;
 	t->span.rec.hdr.flags = 0;
@@ -167,7 +167,7 @@ static __noinline int sched__keep_start(struct jank_thread *t, struct task_struc
 		rec->hdr.flags |= JANK_STACK_FROZEN | thawed;
 	if (!thawed)
 		__builtin_memset(&rec->waker, 0, sizeof(rec->waker));
-	slices__add(&t->span, t->woken_ns, pids__tid(task));
+	slices__append(&t->span, t->woken_ns, now, pids__tid(task));
 	rec->hdr.size = stack__size(rec);
 	throttled_ns += quota__throttled_ns(&t->quota, task, rec->ns);
 	rec->hdr.flags |= quota__flag(throttled_ns, rec->runnable_ns);
@@ -190,9 +190,9 @@ static __always_inline bool sched__keeps_start(s64 delay_ns)
 static __always_inline void sched__arrive_in_wait(struct jank_thread *t, struct task_struct *task,
 						  u64 now)
 {
-	if (!t->counted)
+	if (!t->due)
 		return;
-	thread__set_counted(t, 0);
+	t->due = 0;
 	if (sched__keeps_start((s64)(now - sched__due_since(t))))
 		sched__keep_start(t, task, now);
 }
@@ -258,7 +258,7 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 	script__take(t->start_ns, now);
 	state = *(volatile __u32 *)&rec->state;
 	if (state == JANK_STATE_RUNNABLE)
-		thread__set_counted(t, 1);
+		t->due = 1;
 	else
 		sched__ask(t, task, state, now);
 	*(volatile __u32 *)&t->state = state; /* last: from here on a waker may change it */
@@ -284,7 +284,7 @@ static __always_inline __u32 sched__wake(void *ctx, struct jank_thread *t, struc
 	thread__account(t, state, now);
 	t->state = JANK_STATE_RUNNABLE;
 	quota__mark(&t->quota, task);
-	thread__set_counted(t, 1);
+	t->due = 1;
 	waker__record(ctx, &t->span.rec, &t->spill, state);
 	return waker_watch__waker_of(&t->span.rec, now);
 }
@@ -328,7 +328,7 @@ static __noinline int sched__send_span(struct jank_thread *t, struct task_struct
 		copy_user_stack__send(pids__tid(task), rec->t_ns);
 	stack__complete(&t->span, task);
 	if (runnable_ns >= jank_conf.span_min_ns)
-		slices__add(&t->span, now - runnable_ns, pids__tid(task));
+		slices__append(&t->span, now - runnable_ns, now, pids__tid(task));
 	rec->hdr.size = stack__size(rec);
 	script__send_taken(task, rec->t_ns, now);
 	if (record__send_stack(&t->span, rec->hdr.size))
@@ -359,7 +359,7 @@ static __always_inline void sched__arrive(struct jank_thread *t, struct task_str
 	thread__account(t, state, now);
 	t->state = JANK_STATE_RUNNING;
 	t->early_wake_ns = 0;
-	thread__set_counted(t, 0);
+	t->due = 0;
 	if (jank_conf.watch_ns)
 		since_ns = waker_watch__end(pids__tid(task), sched__was_refused(t) ? now : 0);
 	if (!since_ns) /* in a wait made of slices, the last one shows the waker, however short */

@@ -14,8 +14,8 @@ static __always_inline struct jank_slices *slices__own(void)
 }
 
 /*
- * Returns the entry to which the task's slice is added: its newest one, if nothing was missed since
- * and it is recent enough; else NULL.
+ * Returns the entry to which the task's slice is added: its newest one, if it is recent enough;
+ * else NULL.
  */
 static __always_inline struct jank_slice *slices__recent(struct jank_slices *slices, __u32 tid,
 							 u64 now)
@@ -24,44 +24,126 @@ static __always_inline struct jank_slice *slices__recent(struct jank_slices *sli
 	struct jank_slice *slice = &slices->log[(at - 1) & (JANK_SLICE_LOG - 1)];
 
 	if (!at || slices->head - at >= JANK_SLICE_LOG || slice->tid != tid ||
-	    (s32)(at - slices->epoch_head) <= 0 || now - slice->begin_ns > JANK_SLICE_MERGE_NS)
+	    now - slice->begin_ns > JANK_SLICE_MERGE_NS)
 		return NULL;
 	return slice;
 }
 
-/* Logs that task tid leaves this CPU at now; process, name and priority are those of `task`. */
-static __always_inline void slices__log_as(struct task_struct *task, __u32 tid, u64 now)
+/*
+ * Logs that task tid ran on this CPU for ns of the time between begin_ns and now; process, name and
+ * priority are those of `task`.
+ */
+static __always_inline void slices__log(struct jank_slices *slices, struct task_struct *task,
+					__u32 tid, u64 begin_ns, u64 ns, u64 now)
 {
-	struct jank_slices *slices = slices__own();
-	struct jank_slice *slice;
+	struct jank_slice *slice = slices__recent(slices, tid, now);
 
-	if (!slices)
-		return;
-	if (slices->epoch != jank_slice_epoch) {
-		slices->epoch = jank_slice_epoch;
-		slices->epoch_head = slices->head;
-	}
-	slice = slices__recent(slices, tid, now);
 	if (slice) {
-		slice->ns += now - slices->last_ns;
+		slice->ns += ns;
 	} else {
 		slice = &slices->log[slices->head++ & (JANK_SLICE_LOG - 1)];
 		slices->recent[tid & (JANK_SLICE_RECENT - 1)] = slices->head;
-		slice->begin_ns = slices->last_ns;
-		slice->ns = now - slices->last_ns;
+		slice->begin_ns = begin_ns;
+		slice->ns = ns;
 		slice->tgid = pids__tgid(task);
 		slice->tid = tid;
 		slice->prio = facts__prio(task);
 		record__comm(slice->comm, task);
 	}
 	slice->end_ns = now;
-	slices->last_ns = now;
 }
 
-/* Logs the task that leaves this CPU, for the threads that wait for a CPU. */
-static __always_inline void slices__log(struct task_struct *task, u64 now)
+/*
+ * Task tid leaves this CPU at now, after ns. Of short slices one in some 2 JANK_SLICE_MIN_NS of
+ * their time is logged, with the time since the last one. The distance varies: with a constant one,
+ * of two tasks that alternate always the same could be met.
+ */
+static __always_inline void slices__add(struct jank_slices *slices, struct task_struct *task,
+					__u32 tid, u64 ns, u64 now)
 {
-	slices__log_as(task, pids__tid(task), now);
+	u64 begin_ns = now - ns;
+
+	if (ns < JANK_SLICE_MIN_NS) {
+		begin_ns = slices->short_begin_ns;
+		ns = slices->short_ns;
+		slices->short_ns = 0;
+		slices->short_begin_ns = now;
+		slices->short_limit_ns =
+			JANK_SLICE_MIN_NS + bpf_get_prandom_u32() % JANK_SLICE_MIN_NS;
+	}
+	slices__log(slices, task, tid, begin_ns, ns, now);
+}
+
+/* Adds a short slice to their sum. Returns true if the sum is due. */
+static __always_inline bool slices__sum(struct jank_slices *slices, u64 ns)
+{
+	slices->short_ns += ns;
+	return slices->short_ns >= slices->short_limit_ns;
+}
+
+/* The task leaves this CPU at now (0: it is read) after ns. */
+static __noinline int slices__leave(struct task_struct *task, u64 ns, u64 now)
+{
+	struct jank_slices *slices = slices__own();
+
+	if (slices)
+		slices__add(slices, task, pids__tid(task), ns, now ?: bpf_ktime_get_ns());
+	return 0;
+}
+
+/*
+ * Does se.prev_sum_exec_runtime say when the task got the CPU? It does in the fair class only
+ * (set_next_entity in kernel/sched/fair.c).
+ */
+static __always_inline bool slices__is_fair(struct task_struct *task)
+{
+	return (u64)KREAD(task, sched_class) == jank_conf.fair_class;
+}
+
+/* A task of another class leaves this CPU. The idle task is not logged. */
+static __noinline int slices__leave_other(struct task_struct *task, u64 now)
+{
+	struct jank_slices *slices = slices__own();
+	u64 ns;
+
+	if (!slices || !KREAD(task, pid) || slices->arrival_tid != (__u32)KREAD(task, pid))
+		return 0;
+	now = now ?: bpf_ktime_get_ns();
+	ns = now - slices->arrival_ns;
+	if (ns >= JANK_SLICE_MIN_NS || slices__sum(slices, ns))
+		slices__leave(task, ns, now);
+	return 0;
+}
+
+/* A task of another class gets this CPU. */
+static __noinline int slices__arrive_other(struct task_struct *task, u64 now)
+{
+	struct jank_slices *slices = slices__own();
+
+	if (!slices || !KREAD(task, pid))
+		return 0;
+	slices->arrival_ns = now ?: bpf_ktime_get_ns();
+	slices->arrival_tid = KREAD(task, pid);
+	return 0;
+}
+
+/* A switch of this CPU at now; 0: the time is read if it is needed. */
+static __always_inline void slices__switch(struct task_struct *prev, struct task_struct *next,
+					   u64 now)
+{
+	struct jank_slices *slices;
+	u64 ns;
+
+	if (slices__is_fair(prev)) {
+		ns = KREAD(prev, se.sum_exec_runtime) - KREAD(prev, se.prev_sum_exec_runtime);
+		slices = slices__own();
+		if (slices && (ns >= JANK_SLICE_MIN_NS || slices__sum(slices, ns)))
+			slices__leave(prev, ns, now);
+	} else {
+		slices__leave_other(prev, now);
+	}
+	if (!slices__is_fair(next))
+		slices__arrive_other(next, now);
 }
 
 /*
@@ -79,11 +161,8 @@ static __always_inline u64 slices__since(const struct jank_slice *slice, u64 fro
 	return slice->ns * (part >> 10) / ((all >> 10) + 1);
 }
 
-/*
- * Returns the place of the task that ran least, if that is less than ns; else JANK_SLICE_MAX. A
- * global function, which the verifier checks separately.
- */
-__noinline __weak __u32 slices__least(u64 ns)
+/* Returns the place of the task that ran least, if that is less than ns; else JANK_SLICE_MAX. */
+WALKED_ONCE __u32 slices__least(u64 ns)
 {
 	struct jank_slices *slices = slices__own();
 	__u32 place = JANK_SLICE_MAX;
@@ -129,6 +208,8 @@ static __always_inline struct jank_task *slices__place(struct jank_slices *slice
 	slices->met_at[at] = place;
 	slices->prios[place & (JANK_SLICE_MAX - 1)] = slice->prio;
 	task = &slices->found[place & (JANK_SLICE_MAX - 1)];
+	if (task->ns)
+		slices->found_cut = true;
 	slices->found_ns -= task->ns;
 	task->ns = 0;
 	task->tgid = slice->tgid;
@@ -138,10 +219,10 @@ static __always_inline struct jank_task *slices__place(struct jank_slices *slice
 }
 
 /*
- * Adds the time since from_ns of the nr-th latest entry. Not inlined: its paths join at its end;
- * inlined, the verifier would follow each of them through all later entries.
+ * Adds the time since from_ns of the nr-th latest entry. Returns false if all older ones ended
+ * before from_ns.
  */
-static __noinline int slices__find(__u32 nr, u64 from_ns, __u32 own_tid)
+WALKED_ONCE int slices__find(__u32 nr, u64 from_ns, __u32 own_tid)
 {
 	struct jank_slices *slices = slices__own();
 	struct jank_slice *slice;
@@ -149,45 +230,46 @@ static __noinline int slices__find(__u32 nr, u64 from_ns, __u32 own_tid)
 	u64 ns;
 
 	if (!slices)
-		return 0;
+		return false;
 	slice = &slices->log[(slices->head - nr) & (JANK_SLICE_LOG - 1)];
-	if (slice->end_ns <= from_ns)
-		return 0;
+	if (slice->end_ns <= from_ns) /* a merged one may have ended after its successors */
+		return slice->end_ns + JANK_SLICE_MERGE_NS > from_ns;
 	ns = slices__since(slice, from_ns);
-	/* else the CPU was idle, or the thread itself ran */
-	if (slice->tid && slice->tid != own_tid) {
+	if (slice->tid != own_tid) {
 		task = slices__place(slices, slice, ns);
-		if (!task)
-			return 0;
+		if (!task) {
+			slices->found_cut = true;
+			return true;
+		}
 		task->ns += ns;
 	}
 	slices->found_ns += ns;
-	return 0;
+	return true;
 }
 
 /*
- * Finds the tasks that ran on this CPU since from_ns, each task once, and stores them in
- * slices->found. When the table is full, it keeps those that ran longest. A global function, which
- * the verifier walks once for all callers; hence no pointer arguments.
+ * Finds the tasks that ran on this CPU from from_ns to now, each task once, and stores them in
+ * slices->found. When the table is full, it keeps those that ran longest.
  */
-__noinline __weak int slices__collect(u64 from_ns, __u32 own_tid)
+WALKED_ONCE int slices__collect(u64 from_ns, u64 now, __u32 own_tid)
 {
 	struct jank_slices *slices = slices__own();
-	u64 waited_ns;
+	__u32 nr;
 
 	if (!slices)
 		return 0;
 	slices->query_cnt++;
 	slices->found_cnt = 0;
+	slices->found_cut = false;
 	slices->found_ns = 0;
-	for (__u32 i = 1; i <= JANK_SLICE_LOG; i++)
-		slices__find(i, from_ns, own_tid);
-	/*
-	 * Many short slices with a small sum are not reported as missing; time missing for another
-	 * reason is.
-	 */
-	waited_ns = slices->last_ns - from_ns;
-	slices->found_cut = slices->found_ns + waited_ns / 8 <= waited_ns;
+	for (nr = 1; nr <= JANK_SLICE_LOG; nr++)
+		if (!slices__find(nr, from_ns, own_tid))
+			break;
+	if (nr > JANK_SLICE_LOG)
+		slices->found_cut = true;
+	/* Many short slices with a small sum are not reported as missing. */
+	if (slices->found_ns + (now - from_ns) / 8 > now - from_ns)
+		slices->found_cut = false;
 	return 0;
 }
 
@@ -195,7 +277,8 @@ __noinline __weak int slices__collect(u64 from_ns, __u32 own_tid)
  * Appends the found tasks to the span, with as many priorities: the record's size shows how many
  * count.
  */
-static __always_inline void slices__add(struct jank_stack_buf *span, u64 from_ns, __u32 own_tid)
+static __always_inline void slices__append(struct jank_stack_buf *span, u64 from_ns, u64 now,
+					   __u32 own_tid)
 {
 	struct jank_slices *slices = slices__own();
 	__u64 at = span->rec.kernel_cnt + span->rec.user_cnt, end;
@@ -204,7 +287,7 @@ static __always_inline void slices__add(struct jank_stack_buf *span, u64 from_ns
 	barrier_var(at); /* the verifier must see the same value that was tested */
 	if (!slices || at > JANK_KSTACK_MAX + JANK_USTACK_MAX)
 		return;
-	slices__collect(from_ns, own_tid);
+	slices__collect(from_ns, now, own_tid);
 	tasks = (struct jank_task *)&span->tail[at];
 	bpf_probe_read_kernel(tasks, sizeof(slices->found), slices->found);
 	end = slices->found_cnt;

@@ -89,16 +89,6 @@ static __always_inline void thread__sync_clock(struct jank_thread *t, struct tas
 	t->clock_off_ns = off;
 }
 
-static __always_inline void thread__set_counted(struct jank_thread *t, __u32 counted)
-{
-	if (t->counted == counted)
-		return;
-	if (counted && !jank_runnable_cnt)
-		jank_slice_epoch++; /* two CPUs may do this at once; one increment is enough */
-	__sync_fetch_and_add(&jank_runnable_cnt, counted ? 1 : -1);
-	t->counted = counted;
-}
-
 /* Is the thread in its loop's wait? */
 static __always_inline bool thread__waits(const struct jank_thread *t)
 {
@@ -135,7 +125,7 @@ static __noinline int thread__start_late(struct jank_thread *t, struct task_stru
 	}
 	t->woken_ns = 0;
 	t->frozen_ns = 0;
-	thread__set_counted(t, 0);
+	t->due = 0;
 	return 0;
 }
 
@@ -185,7 +175,7 @@ static __noinline int thread__arrive_late(struct jank_thread *t, struct task_str
 	if (ran < 0 || ran > (s64)(now - t->mark_ns))
 		ran = 0;
 	thread__account(t, state, now - ran);
-	thread__set_counted(t, 0);
+	t->due = 0;
 	t->state = JANK_STATE_RUNNING;
 	if (jank_conf.watch_ns)
 		waker_watch__end(pids__tid(task), 0);

@@ -355,7 +355,7 @@ static __noinline int waker_watch__arrive(struct task_struct *task, u64 now)
 	stack__complete(&watch->buf, task);
 	rec->prio = facts__prio(task);
 	if (rec->runnable_ns >= jank_conf.span_min_ns)
-		slices__add(&watch->buf, now - rec->runnable_ns, tid);
+		slices__append(&watch->buf, now - rec->runnable_ns, now, tid);
 	rec->hdr.size = stack__size(rec);
 	script__send_taken(task, rec->t_ns, now);
 	return record__send_other(&watch->buf, rec->hdr.size);

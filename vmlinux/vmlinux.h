@@ -200,6 +200,7 @@ struct cfs_rq {
 struct sched_entity {
 	u64 exec_start;
 	u64 sum_exec_runtime;
+	u64 prev_sum_exec_runtime;
 	struct cfs_rq *cfs_rq;
 };
 
@@ -238,6 +239,7 @@ struct task_struct {
 	unsigned int flags;
 	int prio;
 	struct sched_entity se;
+	const struct sched_class *sched_class;
 	struct task_group *sched_task_group;
 	int on_cpu;
 	int wake_cpu;

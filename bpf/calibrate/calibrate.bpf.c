@@ -67,6 +67,8 @@ int jank_calibrate(void *ctx)
 
 	find_pids(task);
 	jank_calibration.exec_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
+	jank_calibration.prio = BPF_CORE_READ(task, prio);
+	jank_calibration.sched_class = (__u64)BPF_CORE_READ(task, sched_class);
 #pragma unroll
 	for (int i = THREAD_SZ_CNT - 1; i >= 0; i--) {
 		__u32 thread_sz = THREAD_SZ_MIN << i;

@@ -47,9 +47,9 @@ int logic_kind(struct logic_step *ctx)
 static __always_inline void show(struct logic_step *ctx, struct jank_thread *t)
 {
 	ctx->known = t != NULL;
-	ctx->runnable_cnt = jank_runnable_cnt;
 	if (!t)
 		return;
+	ctx->due = t->due;
 	ctx->phase = t->phase;
 	ctx->trial = t->trial;
 	ctx->start_ns = t->start_ns;
@@ -112,6 +112,19 @@ int logic_wait(struct logic_step *ctx)
 	return 0;
 }
 
+/* A task leaves the CPU, which it got at the last call. */
+static __noinline int add_slice(struct task_struct *task, __u32 tid, __u64 now_ns)
+{
+	static __u64 last_ns;
+	struct jank_slices *slices = slices__own();
+	__u64 ns = now_ns - last_ns;
+
+	last_ns = now_ns;
+	if (slices && (ns >= JANK_SLICE_MIN_NS || slices__sum(slices, ns)))
+		slices__add(slices, task, tid, ns, now_ns);
+	return 0;
+}
+
 SEC("syscall")
 int logic_sched(struct logic_step *ctx)
 {
@@ -134,8 +147,8 @@ int logic_sched(struct logic_step *ctx)
 		sched__arrive(t, task, ctx->now_ns);
 		break;
 	case LOGIC_SLICE:
-		slices__log_as(task->group_leader,
-			       ctx->arg ? ctx->arg : (__u64)task->group_leader->pid, ctx->now_ns);
+		add_slice(task->group_leader, ctx->arg ?: (__u64)task->group_leader->pid,
+			  ctx->now_ns);
 		break;
 	case LOGIC_FORGET:
 		thread__forget_dispatch(t);

@@ -79,7 +79,7 @@ struct logic_step {
 	__u64 dispatch_cnt, block_cnt;
 	__u64 over_cnt, max_ns, counted; /* the last one: all buckets together */
 	__u64 state_ns[JANK_STATE_CNT];
-	__u32 runnable_cnt; /* jank_runnable_cnt */
+	__u32 due; /* it waits for a CPU */
 	__s32 span_syscall;
 	__u32 got, ready_got;
 	__u64 value[JANK_MARK_FIELD_MAX];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The account of a dispatch's time, and the block record if it was too long. */
+#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -199,7 +200,7 @@ static void test_late_arrival(void)
 	usleep(5000);
 	s = BEGIN(one, 1000);
 	logic__received(JANK_REC_BLOCK, &event);
-	ok(s.block_cnt == 2 && !s.runnable_cnt && event.block.wakeup_missed_cnt == 1,
+	ok(s.block_cnt == 2 && !s.due && event.block.wakeup_missed_cnt == 1,
 	   "and the thread no longer waits for a CPU; its missing span is counted");
 }
 
@@ -237,21 +238,21 @@ static void test_account(void)
 
 	begin_account(HOUR);
 	s = AT(LEAVE, 10, .task_state = TASK_INTERRUPTIBLE);
-	ok(s.state == JANK_STATE_SOCKET && s.span_syscall == __NR_bpf && !s.runnable_cnt,
+	ok(s.state == JANK_STATE_SOCKET && s.span_syscall == __NR_bpf && !s.due,
 	   "it leaves the CPU to sleep");
 	is_uint(s.state_ns[JANK_STATE_RUNNING], 10, "and has run until then");
 	s = AT(WAKE, 30);
-	ok(s.state == JANK_STATE_RUNNABLE && s.runnable_cnt == 1, "it is woken");
+	ok(s.state == JANK_STATE_RUNNABLE && s.due == 1, "it is woken");
 	is_uint(s.state_ns[JANK_STATE_SOCKET], 20, "and has slept until then");
 	s = AT(WAKE, 33);
-	ok(s.runnable_cnt == 1 && sum_of(&s) == 30, "a second wake-up does not count");
+	ok(s.due == 1 && sum_of(&s) == 30, "a second wake-up does not count");
 	s = AT(ARRIVE, 35);
-	ok(s.state == JANK_STATE_RUNNING && !s.runnable_cnt, "it gets the CPU");
+	ok(s.state == JANK_STATE_RUNNING && !s.due, "it gets the CPU");
 	is_uint(s.state_ns[JANK_STATE_RUNNABLE], 5, "and has waited for it");
 	s = AT(ARRIVE, 39);
 	is_uint(sum_of(&s), 35, "an arrival without a departure does not count");
 	s = AT(LEAVE, 40, .task_state = TASK_INTERRUPTIBLE, .preempted = 1);
-	ok(s.state == JANK_STATE_RUNNABLE && s.runnable_cnt == 1, "preempted, it is runnable");
+	ok(s.state == JANK_STATE_RUNNABLE && s.due == 1, "preempted, it is runnable");
 	s = AT(ARRIVE, 50);
 	is_uint(s.state_ns[JANK_STATE_RUNNABLE], 15, "all the while");
 	s = AT(LEAVE, 51, .task_state = 0);
@@ -357,6 +358,7 @@ static void test_turns(void)
 	is_uint(event.stack.rec.slice_cnt, 3, "three alternating tasks");
 	is_uint(sum, 999000000, "had all of the time between them");
 	ok(!(event.hdr.flags & JANK_STACK_CUT_SLICES), "and nothing of it is missing");
+	AT(SLICE, 2000000000ull, .arg = 80000);
 	AT(LEAVE, 2000000000ull, .preempted = 1);
 	for (int i = 1; i <= 3000; i++)
 		AT(SLICE, 2000000000ull + i * 3000000ull, .arg = 80001 + i % 3);
@@ -366,6 +368,27 @@ static void test_turns(void)
 	   "after nine seconds the beginning is missing, and the record says so");
 }
 
+/* Slices of 0.1 ms, in turn, for 300 ms: too short for the log. One task has twice the other's. */
+static void test_short(void)
+{
+	uint64_t now = 50000, ns[2] = {}, sum;
+	struct event event;
+
+	AT(SLICE, now, .arg = 80000);
+	AT(LEAVE, now, .preempted = 1);
+	for (int i = 0; i < 3000; i++)
+		AT(SLICE, now += MS / 10, .arg = 80001 + !(i % 3));
+	AT(ARRIVE, now);
+	sum = sum_of_slices(&event);
+	for (unsigned i = 0; i < event.stack.rec.slice_cnt; i++)
+		ns[event.stack.slices[i].tid == 80002] = event.stack.slices[i].ns;
+	is_uint(event.stack.rec.slice_cnt, 2, "tasks with short slices are found");
+	ok(sum > 299 * MS && sum <= 300 * MS, "with all of the time");
+	ok(ns[1] > 80 * MS && ns[1] < 120 * MS,
+	   "and each with its part: %" PRIu64 " and %" PRIu64 " ns", ns[0], ns[1]);
+	ok(!(event.hdr.flags & JANK_STACK_CUT_SLICES), "nothing is missing");
+}
+
 /* In another thread than the main one, whose slices would count as another task's. */
 static void *test_slices(void *arg)
 {
@@ -373,26 +396,31 @@ static void *test_slices(void *arg)
 	uint32_t cnt;
 
 	begin_account(1000);
+	AT(SLICE, 0, .arg = 80000);
 	AT(LEAVE, 0, .preempted = 1);
 	for (int i = 1; i <= 5; i++)
-		AT(SLICE, i * 1000);
-	AT(ARRIVE, 5000);
+		AT(SLICE, i * MS);
+	AT(ARRIVE, 5 * MS);
 	is_uint(logic__received(JANK_REC_STACK, &event), 1, "a time runnable is sent");
 	is_uint(event.stack.rec.state, JANK_STATE_RUNNABLE, "as runnable");
-	is_uint(event.stack.rec.runnable_ns, 5000, "all of it");
+	is_uint(event.stack.rec.runnable_ns, 5 * MS, "all of it");
 	cnt = event.stack.rec.slice_cnt;
 	ok(cnt == 1 && event.stack.slices[0].tid == (uint32_t)getpid() &&
-		   event.stack.slices[0].ns == 5000,
+		   event.stack.slices[0].ns == 5 * MS,
 	   "with the task that ran instead, once, and for how long");
-	AT(LEAVE, 10000, .preempted = 1);
+	AT(SLICE, 10 * MS, .arg = 80000);
+	AT(LEAVE, 10 * MS, .preempted = 1);
 	for (int i = 1; i <= 40; i++)
-		AT(SLICE, 10000 + i * 100, .arg = 70000 + i);
-	AT(ARRIVE, 14000);
+		AT(SLICE, 10 * MS + i * MS, .arg = 70000 + i);
+	AT(ARRIVE, 50 * MS);
 	logic__received(JANK_REC_STACK, &event);
 	is_uint(event.stack.rec.slice_cnt, JANK_SLICE_MAX, "at most %d tasks", JANK_SLICE_MAX);
 	ok(event.hdr.flags & JANK_STACK_CUT_SLICES, "with a flag that there were more");
-	ok(event.stack.slices[0].tid == 70040 && event.stack.slices[0].ns == 100, "the latest");
+	ok(event.stack.slices[0].tid == 70040 && event.stack.slices[0].ns == MS, "the latest");
+	begin_account(1000);
 	test_turns();
+	begin_account(1000);
+	test_short();
 	begin_account(1000);
 	test_waits();
 	return NULL;

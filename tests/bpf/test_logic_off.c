@@ -98,13 +98,13 @@ static void test_marked(void)
 	s = STEP(LEAVE, .task_state = TASK_INTERRUPTIBLE, .now_ns = 50 * MS);
 	ok(s.known && !s.start_ns && !s.phase, "a marked thread that falls asleep has no dispatch");
 	s = STEP(ARRIVE, .now_ns = 60 * MS);
-	ok(!s.start_ns && !s.runnable_cnt, "and counts nowhere after it");
+	ok(!s.start_ns && !s.due, "and counts nowhere after it");
 	ok(!END(1).known, "its next wait removes its state");
 	is_uint(logic__received(JANK_REC_BLOCK, &event), 0, "nothing was a block");
 
 	begin_dispatch();
 	s = STEP(LEAVE, .preempted = 1, .now_ns = 50 * MS);
-	ok(!s.runnable_cnt, "one that is preempted does not count as waiting for a CPU");
+	ok(!s.due, "one that is preempted does not count as waiting for a CPU");
 
 	begin_dispatch();
 	s = BEGIN(one, 1000);

@@ -44,11 +44,11 @@ static void test_prompt(void)
 	CLOSE(T + 1000);
 	BEGIN(one, 1000);
 	ASLEEP(T + 1 * MS);
-	is_uint(DUE(T + 9 * MS).runnable_cnt, 1, "a woken thread waits for a CPU");
-	is_uint(GETS(T + 9 * MS + 5000).runnable_cnt, 0, "until it gets one");
+	is_uint(DUE(T + 9 * MS).due, 1, "a woken thread waits for a CPU");
+	is_uint(GETS(T + 9 * MS + 5000).due, 0, "until it gets one");
 	s = OPEN(T + 9 * MS + 7000);
 	is_uint(s.start_delay_ns, 7000, "the delay lasts until the wait has returned");
-	ok(!s.woken_ns && !s.runnable_cnt, "and ends then");
+	ok(!s.woken_ns && !s.due, "and ends then");
 	s = CLOSE(T + 9 * MS + 8000);
 	ok(!s.start_delay_ns && !s.block_cnt, "the next dispatch has its own");
 }
@@ -147,8 +147,7 @@ static void test_preempted(void)
 	DUE(T + 10 * MS);
 	GETS(T + 10 * MS + 4000);
 	LOST(T + 10 * MS + 5000);
-	is_uint(GETS(T + 30 * MS).runnable_cnt, 0,
-		"a thread that loses the CPU in its wait gets it back");
+	is_uint(GETS(T + 30 * MS).due, 0, "a thread that loses the CPU in its wait gets it back");
 	is_uint(OPEN(T + 30 * MS).start_delay_ns, 20 * MS, "its delay continues from the wake-up");
 	CLOSE(T + 30 * MS + 1000);
 	BEGIN(one, 1000);
@@ -166,14 +165,14 @@ static void test_early_wake(void)
 	begin();
 	DUE(T);
 	s = ASLEEP(T + 3000);
-	ok(s.woken_ns == T && s.runnable_cnt == 1, "a wake-up on the way to sleep counts");
+	ok(s.woken_ns == T && s.due == 1, "a wake-up on the way to sleep counts");
 	GETS(T + 20 * MS);
 	is_uint(OPEN(T + 20 * MS).start_delay_ns, 20 * MS, "with its own time");
 	CLOSE(T + 20 * MS + 1000);
 	BEGIN(one, 1000);
 	DUE(T + 30 * MS);
 	s = ASLEEP(T + 40 * MS);
-	ok(!s.woken_ns && !s.runnable_cnt, "one of long ago, which ended no sleep, does not");
+	ok(!s.woken_ns && !s.due, "one of long ago, which ended no sleep, does not");
 }
 
 static void test_frozen(void)

@@ -35,6 +35,7 @@ struct calibration {
 	uint64_t user_ip_mask; /* the bits that a user-space address of this kernel can have */
 	uint32_t pid_level;    /* of our pid namespace; 0: the machine's, or not known */
 	uint64_t pid_ns;       /* see struct jank_conf */
+	uint64_t fair_class;   /* see struct jank_conf */
 };
 
 #define THREAD_SZ_MIN (16 * 1024)
@@ -51,6 +52,21 @@ static uint64_t user_ip_mask(void)
 	return ~0UL >> __builtin_clzl(on_stack);
 }
 
+/* Are there, or may there be, tasks of sched_ext, whose class ours may be? */
+static bool has_sched_ext(void)
+{
+	struct strbuf state = {};
+	int res = file__read("/sys/kernel/sched_ext/state", 64, &state);
+	bool off = res == -ENOENT || (!res && !strcmp(strbuf__str(&state), "disabled\n"));
+
+	strbuf__free(&state);
+	return !off;
+}
+
+/* Priorities of the fair class: MAX_RT_PRIO to MAX_PRIO - 1 (include/linux/sched/prio.h) */
+#define FAIR_PRIO_MIN 100
+#define FAIR_PRIO_MAX 139
+
 static int judge(const struct jank_calibration *answer, struct calibration *ret, struct err *err)
 {
 	if (answer->tgid != (__u32)getpid() || answer->tid != (__u32)syscall(SYS_gettid) ||
@@ -64,6 +80,8 @@ static int judge(const struct jank_calibration *answer, struct calibration *ret,
 		ret->thread_sz = answer->thread_sz;
 	ret->pid_level = answer->pid_level;
 	ret->pid_ns = answer->pid_ns;
+	if (answer->prio >= FAIR_PRIO_MIN && answer->prio <= FAIR_PRIO_MAX && !has_sched_ext())
+		ret->fair_class = answer->sched_class;
 	return 0;
 }
 
@@ -223,6 +241,7 @@ static void conf__fill(struct jank_conf *conf, const struct loader_opts *opts,
 	conf->thread_sz = calibration->thread_sz;
 	conf->pid_level = calibration->pid_level;
 	conf->pid_ns = calibration->pid_ns;
+	conf->fair_class = calibration->fair_class;
 	conf->user_ip_mask = calibration->user_ip_mask;
 	syscalls__set(conf);
 	if (opts->catalogue)
