@@ -6,7 +6,9 @@
 #include "enrich/applications.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/scratch.h"
@@ -148,6 +150,30 @@ static void test_ended(void)
 	applications__free(apps);
 }
 
+/* Its facts may be read again after its end: what is known of its program still holds. */
+static void test_read_again(void)
+{
+	struct applications *apps = applications__new();
+	pid_t pid = fork();
+	struct identity process = { .pid = pid, .name = "again", .exe = "/proc/self/exe" };
+
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	applications__read(apps, &process);
+	ok(process.app.build_id != NULL, "the build of a program is read");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	is_int(applications__read(apps, &process), 0, "its facts are read after its end");
+	ok(process.app.build_id && applications__of(apps, pid)->build_id, "its build is known");
+	process.exe = "/another";
+	applications__read(apps, &process);
+	ok(!process.app.build_id, "another program's is not");
+	application__clear(&process.app);
+	applications__free(apps);
+}
+
 int main(int argc, char **argv)
 {
 	if (strlen(argv[0]) < strlen(APP))
@@ -158,5 +184,6 @@ int main(int argc, char **argv)
 	test_other_file();
 	test_costly();
 	test_ended();
+	test_read_again();
 	return tap__done();
 }

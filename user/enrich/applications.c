@@ -35,6 +35,7 @@
 
 struct entry {
 	uint32_t pid;
+	char *exe; /* the program that app is of; NULL: not known */
 	struct application app;
 	struct identity *android; /* an Android app; NULL: another program */
 	bool wants_package;	  /* its APK is not found */
@@ -71,6 +72,7 @@ static void drop(struct applications *apps, struct entry *entry)
 		DL_DELETE(apps->ended, entry);
 		apps->ended_cnt--;
 	}
+	free(entry->exe);
 	application__clear(&entry->app);
 	identity__free(entry->android);
 	free(entry);
@@ -265,14 +267,12 @@ static struct entry *get(struct applications *apps, uint32_t pid)
 	return entry;
 }
 
-static int read_program(struct applications *apps, struct identity *process)
+/* Takes over fd, which may be -errno. */
+static int read_program(struct applications *apps, struct identity *process, int fd,
+			const struct stat *st)
 {
-	const struct known_file *file;
-	struct stat st;
-	char path[32];
+	const struct known_file *file = look_into(apps, fd, st);
 
-	snprintf(path, sizeof(path), "/proc/%u/exe", process->pid);
-	file = look_into(apps, openfile__link(path, &st), &st);
 	if (*file->build_id && text__copy(&process->app.build_id, file->build_id))
 		return -ENOMEM;
 	return set_package(&process->app, &file->package);
@@ -280,14 +280,25 @@ static int read_program(struct applications *apps, struct identity *process)
 
 int applications__read(struct applications *apps, struct identity *process)
 {
-	struct entry *entry = get(apps, process->pid);
-	int res;
+	struct entry *entry = find(apps, process->pid);
+	struct stat st;
+	char path[32];
+	int fd, res;
 
+	snprintf(path, sizeof(path), "/proc/%u/exe", process->pid);
+	fd = openfile__link(path, &st);
+	application__clear(&process->app);
+	if (fd < 0 && entry && entry->exe && text__same(entry->exe, process->exe))
+		return application__copy(&process->app, &entry->app); /* it has ended */
+	res = appinfo__read((pid_t)process->pid, &process->app);
+	res = read_program(apps, process, fd, &st) ?: res;
+	entry = get(apps, process->pid);
 	if (!entry)
 		return -ENOMEM;
-	application__clear(&process->app);
-	res = appinfo__read((pid_t)process->pid, &process->app) ?: read_program(apps, process);
 	res = res ?: application__copy(&entry->app, &process->app);
+	free(entry->exe);
+	entry->exe = NULL;
+	res = res ?: text__copy(&entry->exe, process->exe);
 	res = res ?: find_package(apps, entry, process);
 	return res ?: application__copy(&process->app, &entry->app);
 }
