@@ -109,6 +109,7 @@ int idle_places__fill(const struct idle_places *places, struct block *block)
 
 	if (!place || place->pid != block->pid)
 		return 0;
+	free(block->idle_place.addresses); /* of an earlier call */
 	block->idle_place.user_cnt = place->cnt;
 	return stack__set_addresses(&block->idle_place, place->addresses);
 }

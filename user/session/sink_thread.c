@@ -169,7 +169,6 @@ static void report_block(struct sink_thread *sink, struct block *block)
 		leave_out(sink, block);
 		return;
 	}
-	lose_of(sink, idle_places__fill(sink->parts->idle_places, block), block);
 	check(sink, output__block(sink->parts->output, block));
 	name_hint__look(&sink->parts->name_hint, block);
 	on_chain(sink, block);
@@ -182,10 +181,13 @@ static void report_block(struct sink_thread *sink, struct block *block)
 /* Handles a block from probation once its loop is certain. */
 static void on_certain(void *ctx, struct block *block)
 {
-	if (wants(ctx, block))
-		report_block(ctx, block);
+	struct sink_thread *sink = ctx;
+
+	lose_of(sink, idle_places__fill(sink->parts->idle_places, block), block);
+	if (wants(sink, block))
+		report_block(sink, block);
 	else
-		leave_out(ctx, block);
+		leave_out(sink, block);
 }
 
 /* 0 or -ENOMEM */
@@ -203,6 +205,7 @@ static void enrich(struct sink_thread *sink, struct block *block)
 {
 	lose_of(sink, block_facts__fill(block), block);
 	lose_of(sink, name_application(sink, block->pid, &block->app), block);
+	lose_of(sink, idle_places__fill(sink->parts->idle_places, block), block);
 	output__enrich(sink->parts->output, block);
 }
 
