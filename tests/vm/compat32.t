@@ -25,7 +25,9 @@ WAYS = {"best": ("", "/simjank"), "plain": ("--disable-feature tp_btf", "/simjan
         "exec": ("", "/bin/sh -c 'exec /simjank \"$@\"' sh")}
 SECONDS = 5
 TIMEOUT_S = 150
-JUDGED = [*guests.JUDGED, "--guard", "12ms", "--loop", "epoll"]
+JUDGED = ["--threshold", "25ms", "--guard", "12ms", "--starved", "--loop", "epoll", "--tolerance", "duration_p99=60ms",
+          "--tolerance", "running_max=25ms", "--tolerance", "cpu_max=25ms", "--tolerance", "runnable_max=none",
+          "--tolerance", "runnable_p50=3ms", "--tolerance", "kind_rate=0.9"]
 SLEEPS = {"nanosleep", "clock_nanosleep", "clock_nanosleep_time64"}
 # The guest judges nothing: the test below checks what each trace printed and left.
 SCRIPT = """

@@ -52,7 +52,7 @@ static uint64_t user_ip_mask(void)
 	return ~0UL >> __builtin_clzl(on_stack);
 }
 
-/* Are there, or may there be, tasks of sched_ext, whose class ours may be? */
+/* Can tasks, ours included, be in the class of sched_ext? */
 static bool has_sched_ext(void)
 {
 	struct strbuf state = {};
@@ -426,7 +426,7 @@ static int fill_maps(struct loader *loader, struct err *err)
 int loader__new(const struct loader_opts *opts, struct loader **ret, struct err *err)
 {
 	struct loader *loader = calloc(1, sizeof(*loader));
-	struct calibration calibration;
+	struct calibration calibration = {};
 	int res = -ENOMEM;
 
 	if (!loader)
