@@ -10,15 +10,6 @@ import apt  # noqa: E402
 import qemu  # noqa: E402
 
 STARVED = 0.05 # share of its time; then waits for a CPU spoil the times of a trace
-LIMITS = {
-    # Waits for a CPU decide the worst of 48 dispatches: 25 ms on an idle machine.
-    **dict.fromkeys(("duration_p99", "running_max", "runnable_max", "cpu_max"), "none"),
-    **dict.fromkeys(("duration_p50", "running_p50", "runnable_p50", "cpu_p50"), "3ms"),
-    "kind_rate": "0.8", # four of 48 were others: a wait for a CPU, or few samples in the kernel
-}
-# Options of truth.py. jankbpf's own start takes seconds here, and so the traced program waits for a CPU.
-JUDGED = ["--threshold", "25ms", "--starved",
-          *(word for limit in LIMITS.items() for word in ("--tolerance", "=".join(limit)))]
 
 
 def out_folder(arch=None):
