@@ -183,11 +183,11 @@ static __always_inline u64 compat__user_sp(const struct pt_regs *regs)
  */
 static __always_inline u64 compat__stack_end(struct task_struct *task, u64 sp)
 {
-	struct mm_struct *mm = KREAD(task, mm);
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 	u64 begin = 0, tp = 0, end = ~0ull;
 
 	if (bpf_core_field_exists(struct mm_struct, start_stack))
-		begin = KREAD(mm, start_stack) + COMPAT_ABOVE_START;
+		begin = BPF_CORE_READ(mm, start_stack) + COMPAT_ABOVE_START;
 	if (begin > sp)
 		end = begin;
 #if defined(__TARGET_ARCH_x86)

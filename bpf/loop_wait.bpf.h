@@ -57,8 +57,10 @@ static __noinline int loop_wait__send(struct jank_thread *t, struct task_struct 
 }
 
 /* The open dispatch is not reported: when it ended is not known. */
-static __noinline int loop_wait__lose(struct jank_thread *t)
+WALKED_ONCE_BY_POINTER int loop_wait__lose(struct jank_thread *t)
 {
+	if (!t)
+		return 0;
 	thread__forget_dispatch(t);
 	lost__add(JANK_LOST_LOOP_CHANGED);
 	return 0;
@@ -85,11 +87,14 @@ WALKED_ONCE int loop_wait__announce(u64 now)
 	return loop_wait__send(t, task, now);
 }
 
-static __noinline int loop_wait__adopt(struct jank_thread *t, struct task_struct *task, s32 fd,
-				       u64 sp, u64 now)
+WALKED_ONCE_BY_POINTER int loop_wait__adopt(struct jank_thread *t, s32 fd, u64 sp, u64 now)
 {
-	bool first = t->fd < 0;
+	struct task_struct *task = KERNEL_CURRENT();
+	bool first;
 
+	if (!t)
+		return 0;
+	first = t->fd < 0;
 	if (!thread__end_trial(t) && t->start_ns)
 		loop_wait__lose(t);
 	if (t->loop == JANK_LOOP_PARK) {
@@ -189,10 +194,11 @@ static __always_inline void loop_wait__close(struct jank_thread *t, struct task_
 }
 
 /* A wait on another descriptor than the loop's. Returns false when it is the handler's own. */
-static __noinline int loop_wait__other(struct jank_thread *t, struct task_struct *task, s32 fd,
-				       u64 sp, u64 now)
+WALKED_ONCE_BY_POINTER int loop_wait__other(struct jank_thread *t, s32 fd, u64 sp, u64 now)
 {
-	if (t->off || loop_wait__nested(t, task, fd, sp))
+	struct task_struct *task = KERNEL_CURRENT();
+
+	if (!t || t->off || loop_wait__nested(t, task, fd, sp))
 		return false;
 	/*
 	 * If the thread left its loop from within a dispatch, that dispatch has no end:
@@ -200,7 +206,7 @@ static __noinline int loop_wait__other(struct jank_thread *t, struct task_struct
 	 */
 	if (t->looper_entry || t->fd < 0 || loop_wait__not_deeper(t, sp))
 		loop_wait__close(t, task, now);
-	loop_wait__adopt(t, task, fd, sp, now);
+	loop_wait__adopt(t, fd, sp, now);
 	return true;
 }
 
@@ -228,7 +234,7 @@ static __noinline int loop_wait__from_poll(struct jank_thread *t, struct task_st
 static __noinline int loop_wait__at_depth(struct jank_thread *t, struct task_struct *task, u64 sp,
 					  u64 now)
 {
-	if (!nest__turn(t, task, sp, now))
+	if (!nest__turn(t, sp, now))
 		return 0;
 	copy_user_stack__send_wait(now);
 	return loop_wait__send(t, task, now);
@@ -251,7 +257,7 @@ static __always_inline void loop_wait__begin(struct task_struct *task, s32 fd, u
 			loop_wait__at_depth(t, task, sp, now);
 		loop_wait__close(t, task, now);
 		t->nested_cnt = 0;
-	} else if (!loop_wait__other(t, task, fd, loop_wait__sp(task, sp), now)) {
+	} else if (!loop_wait__other(t, fd, loop_wait__sp(task, sp), now)) {
 		return;
 	}
 	t->looper_entry = 0;
@@ -280,7 +286,7 @@ static __noinline int loop_wait__learn_loop(struct jank_thread *t, struct task_s
 
 	if (!loop_wait__is_epoll(compat__syscall_nr(regs)))
 		return 0;
-	return loop_wait__adopt(t, task, compat__syscall_arg(regs, 0), compat__user_sp(regs), now);
+	return loop_wait__adopt(t, compat__syscall_arg(regs, 0), compat__user_sp(regs), now);
 }
 
 /*
@@ -332,7 +338,7 @@ static __always_inline bool loop_wait__begun(struct jank_thread *t, struct task_
 	if (t->loop == JANK_LOOP_POLL && !loop_wait__from_poll(t, task, compat__user_sp(regs)))
 		return false;
 	if (fd != t->fd) {
-		if (!loop_wait__other(t, task, fd, compat__user_sp(regs), now))
+		if (!loop_wait__other(t, fd, compat__user_sp(regs), now))
 			return false;
 	} else {
 		if (compat__user_sp(regs) != t->turn_sp)

@@ -167,10 +167,14 @@ static __always_inline void nest__deeper(struct jank_thread *t, struct task_stru
  * its dispatch is still open. Keeps the outermost depth. Returns true when that is a new place: the
  * first wait that was seen was nested.
  */
-static __noinline int nest__turn(struct jank_thread *t, struct task_struct *task, u64 sp, u64 now)
+WALKED_ONCE_BY_POINTER int nest__turn(struct jank_thread *t, u64 sp, u64 now)
 {
-	bool outer = sp > t->sp + NEST_DEPTH;
+	struct task_struct *task = KERNEL_CURRENT();
+	bool outer;
 
+	if (!t)
+		return 0;
+	outer = sp > t->sp + NEST_DEPTH;
 	t->turn_sp = sp;
 	if (sp + NEST_DEPTH >= t->sp) {
 		if (t->nest_ns)

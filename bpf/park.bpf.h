@@ -136,9 +136,9 @@ static __always_inline __u32 park__script(const struct jank_thread *t, struct ta
  * out to be one. For a polling loop questions are asked only about waits that are compared with it:
  * the result of its probation holds.
  */
-static __noinline int park__verdict(struct jank_thread *t, struct task_struct *task, __u32 class,
-				    u64 now)
+WALKED_ONCE_BY_POINTER int park__verdict(struct jank_thread *t, __u32 class, u64 now)
 {
+	struct task_struct *task = KERNEL_CURRENT();
 	struct pt_regs *regs = compat__user_regs(task);
 	struct jank_park_place at = {
 		.sp = compat__user_sp(regs),
@@ -148,6 +148,8 @@ static __noinline int park__verdict(struct jank_thread *t, struct task_struct *t
 	};
 	__u32 verdict;
 
+	if (!t)
+		return 0;
 	t->park_start_ns = 0;
 	if (!chain__kinds(t, task))
 		return JANK_PARK_NO;
@@ -316,11 +318,13 @@ static __noinline int park__gives_up(struct jank_thread *t, struct task_struct *
  * A thread with an open dispatch goes to sleep. Returns true when that is its loop's wait, which
  * ends the dispatch.
  */
-static __noinline int park__leaves(struct jank_thread *t, struct task_struct *task, __u32 state,
-				   u64 now)
+WALKED_ONCE_BY_POINTER int park__leaves(struct jank_thread *t, __u32 state, u64 now)
 {
+	struct task_struct *task = KERNEL_CURRENT();
 	__u32 class = park__class(task, state), verdict;
 
+	if (!t)
+		return 0;
 	if (t->service && t->loop == JANK_LOOP_PARK && client__is_awaited(t, task)) {
 		loop_wait__close(t, task, now);
 		t->phase = JANK_PHASE_PARKED;
@@ -332,7 +336,7 @@ static __noinline int park__leaves(struct jank_thread *t, struct task_struct *ta
 		t->phase = JANK_PHASE_PARKED;
 		return true;
 	}
-	verdict = park__verdict(t, task, class, now);
+	verdict = park__verdict(t, class, now);
 	/* not of another call at nearly the same depth: the lock around a condition variable */
 	if (verdict == JANK_PARK_NO && park__is_tried(t) && t->park.sp == t->place.sp)
 		t->place.sp = 0;
@@ -403,13 +407,14 @@ static __noinline int park__was_one(struct jank_thread *t, struct task_struct *t
 }
 
 /* A thread not known as a loop goes to sleep: is it a worker that parks again? */
-static __noinline int park__considers(struct jank_thread *t, struct task_struct *task, u64 now)
+WALKED_ONCE_BY_POINTER int park__considers(struct jank_thread *t, u64 now)
 {
+	struct task_struct *task = KERNEL_CURRENT();
 	__u32 class = poll__class(compat__syscall_nr(compat__user_regs(task))), verdict;
 
-	if (!park__is_judged(t, task, class) && class != JANK_CLASS_FUTEX)
+	if (!t || (!park__is_judged(t, task, class) && class != JANK_CLASS_FUTEX))
 		return 0;
-	verdict = park__verdict(t, task, class, now);
+	verdict = park__verdict(t, class, now);
 	if (verdict == JANK_PARK_YES)
 		return park__adopt(t, task, now);
 	return !verdict && park__tries(t, task, now);

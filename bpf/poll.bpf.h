@@ -28,8 +28,9 @@
 #define POLL_LOOKS 32
 
 /* Asks user space, once for each program, whether it maps a library with a loop that polls. */
-static __noinline int poll__ask(struct task_struct *task, __u32 tgid)
+WALKED_ONCE int poll__ask(__u32 tgid)
 {
+	struct task_struct *task = KERNEL_CURRENT();
 	struct pt_regs *regs = compat__user_regs(task);
 	struct jank_rec_wait *rec;
 	__u32 no = 0;
@@ -56,7 +57,7 @@ static __always_inline bool poll__is_poller(struct task_struct *task)
 	__u32 *known = bpf_map_lookup_elem(&jank_pollers, &tgid);
 
 	if (!known)
-		poll__ask(task, tgid);
+		poll__ask(tgid);
 	return known && *known;
 }
 
@@ -87,8 +88,10 @@ static __always_inline __u32 poll__turns_needed(struct task_struct *task, struct
 }
 
 /* Records the place of the loop's own waits. */
-static __noinline int poll__set_place(struct jank_thread *t, const struct jank_place *at)
+WALKED_ONCE_BY_POINTER int poll__set_place(struct jank_thread *t, const struct jank_place *at)
 {
+	if (!t || !at)
+		return 0;
 	t->place = *at;
 	if (poll__class(at->nr) == JANK_CLASS_POLL_FDS)
 		t->place.first_fd = poll__first_fd(at);
@@ -102,10 +105,11 @@ static __noinline int poll__set_place(struct jank_thread *t, const struct jank_p
  * the X server's events at each line of output). A client's thread, which checks its connection,
  * sleeps in between.
  */
-static __noinline int poll__looks_often(struct jank_thread *t, struct task_struct *task,
-					const struct jank_place *at)
+WALKED_ONCE_BY_POINTER int poll__looks_often(struct jank_thread *t, const struct jank_place *at)
 {
-	if (!bpf_core_field_exists(task->nvcsw) ||
+	struct task_struct *task = KERNEL_CURRENT();
+
+	if (!t || !at || !bpf_core_field_exists(task->nvcsw) ||
 	    !poll__is_look(compat__user_regs(task), poll__class(at->nr)))
 		return false;
 	if (!poll__here(&t->look, at) || t->look_sleeps != KREAD(task, nvcsw)) {
@@ -181,10 +185,13 @@ static __always_inline bool poll__inner_is_loop(struct jank_thread *t, const str
  * of these programs 16,000 instructions of the verifier, and turns already judge an interpreter's
  * polls.
  */
-static __noinline int poll__ask_callers(struct jank_thread *t, struct task_struct *task)
+WALKED_ONCE_BY_POINTER int poll__ask_callers(struct jank_thread *t)
 {
+	struct task_struct *task = KERNEL_CURRENT();
 	struct pt_regs *regs = compat__user_regs(task);
 
+	if (!t)
+		return 0;
 	t->verdict = 0;
 	if (!(chain__kinds(t, task) & JANK_PARKS_MAIN) ||
 	    poll__is_look(regs, poll__class(compat__syscall_nr(regs))))
@@ -212,7 +219,7 @@ static __always_inline void poll__learn(struct jank_thread *t, struct task_struc
 		     !poll__here(&t->place, at);
 
 	if (t->trial || is_new || moves)
-		poll__ask_callers(t, task);
+		poll__ask_callers(t);
 }
 
 /*
@@ -229,12 +236,15 @@ static __always_inline bool poll__is_outer(const struct jank_thread *t, const st
  * inner one is tried once the thread has waited there more often. Returns false when the wait is a
  * handler's, or no evidence of a loop.
  */
-static __noinline int poll__moves(struct jank_thread *t, struct task_struct *task,
-				  const struct jank_place *at)
+WALKED_ONCE_BY_POINTER int poll__moves(struct jank_thread *t, const struct jank_place *at)
 {
+	struct task_struct *task = KERNEL_CURRENT();
+
+	if (!t || !at)
+		return 0;
 	t->row_cnt = 0;
 	if (!poll__turns_needed(task, compat__user_regs(task), poll__class(at->nr))) {
-		if (!poll__looks_often(t, task, at))
+		if (!poll__looks_often(t, at))
 			return false;
 		poll__try(t, at, POLL_LOOKS);
 		return true;
@@ -291,13 +301,16 @@ static __always_inline bool poll__gives_way(const struct jank_thread *t,
  * handler. The verdict of the callers (poll__learn) has priority. Returns false when the wait is a
  * handler's.
  */
-static __noinline int poll__elsewhere(struct jank_thread *t, struct task_struct *task,
-				      const struct jank_place *at, u64 now)
+WALKED_ONCE_BY_POINTER int poll__elsewhere(struct jank_thread *t, const struct jank_place *at,
+					   u64 now)
 {
-	bool outer = loop_wait__not_deeper(t, at->sp);
-	__u32 class = poll__class(at->nr);
-	bool waits = poll__turns_needed(task, compat__user_regs(task), class);
+	struct task_struct *task = KERNEL_CURRENT();
+	bool outer, waits;
 
+	if (!t || !at)
+		return 0;
+	outer = loop_wait__not_deeper(t, at->sp);
+	waits = poll__turns_needed(task, compat__user_regs(task), poll__class(at->nr));
 	if (t->verdict == JANK_PARK_NO) {
 		if (!waits || !poll__inner_is_loop(t, at))
 			return false;
@@ -312,7 +325,7 @@ static __noinline int poll__elsewhere(struct jank_thread *t, struct task_struct 
 		loop_wait__close(t, task, now);
 		return poll__move(t, at);
 	}
-	if (outer && !waits && !poll__looks_often(t, task, at))
+	if (outer && !waits && !poll__looks_often(t, at))
 		return false;
 	if (outer && waits)
 		loop_wait__close(t, task, now);
@@ -327,17 +340,21 @@ static __noinline int poll__elsewhere(struct jank_thread *t, struct task_struct 
 }
 
 /* The loop's own wait begins, as far as is known by now. Returns false when it is a handler's. */
-static __noinline int poll__begun(struct jank_thread *t, struct task_struct *task,
-				  const struct jank_place *at, u64 now, __u32 behind)
+WALKED_ONCE_BY_POINTER int poll__begun(struct jank_thread *t, const struct jank_place *at, u64 now,
+				       __u32 behind)
 {
+	struct task_struct *task = KERNEL_CURRENT();
+
+	if (!t || !at)
+		return 0;
 	if (!poll__here(&t->place, at))
-		return t->trial ? poll__moves(t, task, at) : poll__elsewhere(t, task, at, now);
+		return t->trial ? poll__moves(t, at) : poll__elsewhere(t, at, now);
 	if (at->sp + NEST_DEPTH >= t->place.sp) { /* keep the outermost place */
 		if (t->nest_ns)
 			nest__end(now);
 		t->sp = t->place.sp = at->sp;
 	} else {
-		nest__turn(t, task, at->sp, now);
+		nest__turn(t, at->sp, now);
 	}
 	loop_wait__close_behind(t, task, now, behind);
 	t->place.fds = at->fds;
@@ -352,12 +369,12 @@ static __noinline int poll__begun(struct jank_thread *t, struct task_struct *tas
  * A thread with a loop in epoll waits for that epoll's descriptor by poll or select, as libraries
  * let programs do (epoll is then asked with a timeout of 0). That is the loop's wait, at any depth.
  */
-static __noinline int poll__waits_for_epoll(struct jank_thread *t, struct task_struct *task,
-					    __u32 class)
+WALKED_ONCE_BY_POINTER int poll__waits_for_epoll(struct jank_thread *t, __u32 class)
 {
+	struct task_struct *task = KERNEL_CURRENT();
 	struct pt_regs *regs = compat__user_regs(task);
 
-	if (t->fd < 0 || t->loop == JANK_LOOP_POLL || t->loop == JANK_LOOP_PARK)
+	if (!t || t->fd < 0 || t->loop == JANK_LOOP_POLL || t->loop == JANK_LOOP_PARK)
 		return false;
 	if (class == JANK_CLASS_POLL_FDS)
 		return poll__fds_include(regs, t->fd);
@@ -415,10 +432,10 @@ static __always_inline bool poll__or_epoll_leaves(struct jank_thread *t, struct 
 		at = poll__place(regs, nr, poll__class(nr));
 		poll__read_set(&at);
 		poll__learn(t, task, &at);
-		begun = poll__begun(t, task, &at, now, behind);
+		begun = poll__begun(t, &at, now, behind);
 	} else {
 		begun = poll__class_waits(poll__class(nr)) &&
-			poll__waits_for_epoll(t, task, poll__class(nr));
+			poll__waits_for_epoll(t, poll__class(nr));
 		if (begun)
 			poll__epoll_begun(t, task, now, behind);
 		return begun;
@@ -438,14 +455,14 @@ static __always_inline void poll__enter(struct task_struct *task, struct pt_regs
 		return;
 	nr = compat__syscall_nr(regs);
 	if (t->loop != JANK_LOOP_POLL) {
-		if (poll__waits_for_epoll(t, task, poll__class(nr)))
+		if (poll__waits_for_epoll(t, poll__class(nr)))
 			poll__epoll_begun(t, task, bpf_ktime_get_ns(), 0);
 		return;
 	}
 	at = poll__place(regs, nr, poll__class(nr));
 	poll__read_set(&at);
 	poll__learn(t, task, &at);
-	poll__begun(t, task, &at, bpf_ktime_get_ns(), 0);
+	poll__begun(t, &at, bpf_ktime_get_ns(), 0);
 }
 
 /*
@@ -536,7 +553,7 @@ static __noinline int poll__begins_trial(struct jank_thread *t, struct task_stru
 {
 	bool waits = poll__turns_needed(task, compat__user_regs(task), poll__class(at->nr));
 
-	if (!waits && (t->verdict == JANK_PARK_NO || !poll__looks_often(t, task, at)))
+	if (!waits && (t->verdict == JANK_PARK_NO || !poll__looks_often(t, at)))
 		return false;
 	poll__try(t, at, waits ? 0 : POLL_LOOKS);
 	return true;
@@ -570,7 +587,7 @@ static __always_inline void poll__turn(struct task_struct *task, struct pt_regs 
 		return;
 	}
 	if (t->phase == JANK_PHASE_DISPATCH &&
-	    (!jank_conf.infer_begin || !poll__begun(t, task, at, now, loop_wait__behind(ret))))
+	    (!jank_conf.infer_begin || !poll__begun(t, at, now, loop_wait__behind(ret))))
 		return;
 	if (t->trial && poll__here(&t->place, at))
 		poll__count(t, task, now);

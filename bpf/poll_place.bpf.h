@@ -194,12 +194,13 @@ static __always_inline u64 poll__has_its_set(const struct jank_place *place,
 	       ~poll__differ(at->fds - at->sp, place->fds - place->sp);
 }
 
-static __noinline bool poll__here(const struct jank_place *place, const struct jank_place *at)
+WALKED_ONCE_BY_POINTER int poll__here(const struct jank_place *place, const struct jank_place *at)
 {
-	u64 near = ~poll__is_far(at->sp, place->sp), same;
+	u64 near, same;
 
-	if (place->nr != at->nr)
+	if (!place || !at || place->nr != at->nr)
 		return false;
+	near = ~poll__is_far(at->sp, place->sp);
 	same = (~poll__differ(at->sp, place->sp) & 1) |
 	       (near & ~poll__differ(at->fds, place->fds) & 1) |
 	       (near & poll__has_its_set(place, at));

@@ -19,7 +19,7 @@ static __noinline int quota__mark(struct jank_quota_mark *mark, struct task_stru
 		return 0;
 	if (quota__is_by_thread(task) && !KREAD(task, throttled))
 		return 0;
-	queue = KREAD(task, se.cfs_rq);
+	queue = BPF_CORE_READ(task, se.cfs_rq); /* see KREAD */
 	if (quota__is_by_thread(task)) {
 		mark->ns = quota__queue_ns(queue);
 		mark->queue = (u64)queue;

@@ -91,10 +91,14 @@ static __noinline int read_message__field(struct jank_handled *handled, struct t
  * Reads the message once for each dispatch, in the thread itself. The facts (facts.bpf.h) are
  * counted from here on.
  */
-static __noinline int read_message__all(struct jank_thread *t, struct task_struct *task)
+WALKED_ONCE_BY_POINTER int read_message__all(struct jank_thread *t)
 {
-	struct jank_handled *handled = &t->handled;
+	struct task_struct *task = KERNEL_CURRENT();
+	struct jank_handled *handled;
 
+	if (!t)
+		return 0;
+	handled = &t->handled;
 	facts__begin(t, task);
 	handled->taken = 1;
 	handled->rec.ready_got = 0;

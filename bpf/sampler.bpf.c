@@ -111,7 +111,7 @@ static __always_inline void sampler__sample(void *ctx, struct jank_thread *t,
 					    struct task_struct *task, u64 now)
 {
 	if (!t->handled.taken)
-		read_message__all(t, task);
+		read_message__all(t);
 	t->evidence = 1;
 	if (share__is_over(t->user, SHARE_STACK_SZ, JANK_SHARE_STACK) ||
 	    sampler__send(ctx, task, JANK_REC_STACK, t->start_ns, now))

@@ -13,6 +13,7 @@ int jank_on_switch(__u64 *ctx)
 	u64 now = history__is_on() ? history__switch(ctx, prev, next, preempt) : 0;
 	struct jank_thread *t;
 
+	slices__switch(prev, next, now);
 	t = filter__maybe(prev) ? thread__get(prev) : NULL;
 	if (t)
 		thread__is(t, prev);
@@ -29,7 +30,7 @@ int jank_on_switch(__u64 *ctx)
 		} else if (t && t->parks && t->phase == JANK_PHASE_CANDIDATE && !preempt &&
 			   compat__switch_state(ctx, prev) & TASK_INTERRUPTIBLE) {
 			now = bpf_ktime_get_ns();
-			park__considers(t, prev, now);
+			park__considers(t, now);
 		}
 		if (waker_watch__is_on()) {
 			if (!now)
@@ -38,7 +39,6 @@ int jank_on_switch(__u64 *ctx)
 					   now);
 		}
 	}
-	slices__switch(prev, next, now);
 	t = filter__maybe(next) ? thread__get(next) : NULL;
 	if (t) {
 		if (!now)

@@ -52,9 +52,12 @@ static __always_inline bool sched__may_park(struct jank_thread *t, struct task_s
 }
 
 /* The thread is about to sleep: records the details of its wait. */
-static __noinline int sched__ask(struct jank_thread *t, struct task_struct *task, __u32 state,
-				 u64 now)
+WALKED_ONCE_BY_POINTER int sched__ask(struct jank_thread *t, __u32 state, u64 now)
 {
+	struct task_struct *task = KERNEL_CURRENT();
+
+	if (!t)
+		return 0;
 	t->await.inode = t->fault_inode;
 	t->fault_inode = 0;
 	wait_args__ask(&t->await, task, state, poll__class(t->span.rec.syscall), now);
@@ -229,7 +232,7 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 		return;
 	}
 	if (t->state != JANK_STATE_RUNNING)
-		thread__arrive_late(t, task, now);
+		thread__arrive_late(t, now);
 	thread__account(t, JANK_STATE_RUNNING, now);
 	t->accounted = 1;
 	if (sleeps)
@@ -242,13 +245,13 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 	 * instructions).
 	 */
 	state = *(volatile __u32 *)&rec->state;
-	if ((sched__may_park(t, task, task_state, state) && park__leaves(t, task, state, now)) ||
+	if ((sched__may_park(t, task, task_state, state) && park__leaves(t, state, now)) ||
 	    (frozen && park__is_resumed(t, task, now))) {
 		sched__begin_wait(t, task, false, now);
 		return;
 	}
 	if (!t->handled.taken)
-		read_message__all(t, task);
+		read_message__all(t);
 	stack__begin(rec, JANK_REC_STACK, task, t->start_ns, now, now);
 	rec->hdr.flags |= *(volatile __u16 *)&t->leave_flags;
 	rec->syscall = nr;
@@ -260,7 +263,7 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 	if (state == JANK_STATE_RUNNABLE)
 		t->due = 1;
 	else
-		sched__ask(t, task, state, now);
+		sched__ask(t, state, now);
 	*(volatile __u32 *)&t->state = state; /* last: from here on a waker may change it */
 }
 

@@ -24,16 +24,20 @@ static __always_inline __u64 script__word(const struct jank_script *s, __u32 wor
 }
 
 /*
- * Records the frame at this address; returns its caller's address, or 0. Nearly branch-free: the
- * verifier would walk each path through the loop.
+ * Records the frame at this address; returns its caller's address, or 0. Nearly branch-free: plain
+ * probes have it in the loop, where the verifier would walk each path.
  */
-static __always_inline __u64 script__frame(struct jank_script *s, __u64 at)
+WALKED_ONCE_BY_POINTER __u64 script__frame(struct jank_script *s, __u64 at)
 {
-	const struct jank_script_where *where = &s->where;
-	__u32 cnt = s->rec.frame_cnt;
+	const struct jank_script_where *where;
 	struct jank_script_frame *frame;
 	__u64 other, marked, code, previous;
+	__u32 cnt;
 
+	if (!s)
+		return 0;
+	where = &s->where;
+	cnt = s->rec.frame_cnt;
 	if (cnt >= JANK_SCRIPT_MAX || bpf_probe_read_user(s->raw, JANK_SCRIPT_FRAME_SZ, (void *)at))
 		return 0;
 	other = (script__word(s, where->mark_at / 8) >> (where->mark_at % 8 * 8) & 0xff) ^
@@ -50,12 +54,15 @@ static __always_inline __u64 script__frame(struct jank_script *s, __u64 at)
 }
 
 /* Checksum that tells a code object from a later one at the same address. */
-static __always_inline __u32 script__check(struct jank_script *s, __u64 code)
+WALKED_ONCE_BY_POINTER __u32 script__check(struct jank_script *s, __u64 code)
 {
-	const struct jank_script_where *where = &s->where;
+	const struct jank_script_where *where;
 	__u64 name, hash = 0;
 	__u32 line;
 
+	if (!s)
+		return 0;
+	where = &s->where;
 	bpf_probe_read_user(s->raw, JANK_SCRIPT_CODE_SZ, (void *)(code + where->code_at));
 	line = script__word(s, where->line_word) >> (where->line_shift & 63);
 	name = script__word(s, where->name_word);

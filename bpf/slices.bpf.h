@@ -131,9 +131,11 @@ static __noinline int slices__arrive_other(struct task_struct *task, u64 now)
 static __always_inline void slices__switch(struct task_struct *prev, struct task_struct *next,
 					   u64 now)
 {
+	bool next_is_fair = slices__is_fair(next);
 	struct jank_slices *slices;
 	u64 ns;
 
+	barrier_var(next_is_fair); /* read on one path only: see KREAD */
 	if (slices__is_fair(prev)) {
 		ns = KREAD(prev, se.sum_exec_runtime) - KREAD(prev, se.prev_sum_exec_runtime);
 		slices = slices__own();
@@ -142,7 +144,7 @@ static __always_inline void slices__switch(struct task_struct *prev, struct task
 	} else {
 		slices__leave_other(prev, now);
 	}
-	if (!slices__is_fair(next))
+	if (!next_is_fair)
 		slices__arrive_other(next, now);
 }
 

@@ -159,12 +159,17 @@ static __always_inline void thread__account(struct jank_thread *t, __u32 state, 
  * hides some from all tracers (docs/kernel-facts.md). The thread's CPU clock gives the time since
  * when it runs; before that the known state held.
  */
-static __noinline int thread__arrive_late(struct jank_thread *t, struct task_struct *task, u64 now)
+WALKED_ONCE_BY_POINTER int thread__arrive_late(struct jank_thread *t, u64 now)
 {
-	u64 exec_at = thread__exec_at(t, task);
-	__u32 state = t->state;
+	struct task_struct *task = KERNEL_CURRENT();
+	__u32 state;
+	u64 exec_at;
 	s64 ran;
 
+	if (!t)
+		return 0;
+	state = t->state;
+	exec_at = thread__exec_at(t, task);
 	/*
 	 * The offset was measured when the thread got the CPU. Out of bounds, it is that of another
 	 * CPU.
@@ -310,8 +315,10 @@ static __always_inline void thread__forget_dispatch(struct jank_thread *t)
  * sent, but user space holds them back until the loop is certain. Records of an earlier place are
  * never reported.
  */
-static __noinline int thread__try(struct jank_thread *t)
+WALKED_ONCE_BY_POINTER int thread__try(struct jank_thread *t)
 {
+	if (!t)
+		return 0;
 	if (t->start_ns)
 		thread__forget_dispatch(t);
 	if (t->dispatch_cnt)
@@ -349,8 +356,8 @@ static __always_inline void thread__close_as(struct jank_thread *t, struct task_
 	bool full = thread__count(&t->dispatches, ns);
 
 	t->dispatch_cnt++;
-	if (t->state != JANK_STATE_RUNNING)
-		thread__arrive_late(t, task, now);
+	if (own && t->state != JANK_STATE_RUNNING)
+		thread__arrive_late(t, now);
 	if (ns > jank_conf.threshold_ns)
 		t->dispatches.over_cnt++;
 	if (ns + t->start_delay_ns > thread__threshold_ns())

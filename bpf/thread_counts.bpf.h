@@ -55,8 +55,10 @@ static __noinline int thread__send_counts(struct jank_thread *t, struct task_str
 	return 0;
 }
 
-static __noinline int thread__clear_counts(struct jank_thread *t)
+WALKED_ONCE_BY_POINTER int thread__clear_counts(struct jank_thread *t)
 {
+	if (!t)
+		return 0;
 	t->dispatch_cnt = 0;
 	t->block_cnt = 0;
 	t->hang_cnt = 0;

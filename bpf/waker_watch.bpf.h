@@ -121,8 +121,11 @@ static __noinline int waker_watch__leave(void *ctx, struct task_struct *task, bo
 		return 0;
 	if (!preempted && task_state & 0xffff)
 		state = classify_block__blocked(task, task_state, &nr);
-	waker_watch__fill(other, task, state, nr, now, now);
-	state = *(volatile __u32 *)&other->span.rec.state;
+	other->span.rec.state = state;
+	other->span.rec.syscall = nr;
+	state = *(volatile __u32 *)&other->span.rec.state; /* read again, as in sched__leave */
+	waker_watch__fill(other, task, state, *(volatile __s32 *)&other->span.rec.syscall, now,
+			  now);
 	if (state != JANK_STATE_RUNNABLE)
 		wait_args__ask(&other->await, task, state, poll__class(other->span.rec.syscall),
 			       now);

@@ -266,7 +266,7 @@ int logic_park(struct logic_step *ctx)
 	if (ctx->step == LOGIC_WORKER && (t || (t = thread__create(task))))
 		thread__may_park(t, ctx->arg);
 	else if (t && ctx->step == LOGIC_PARK)
-		park__considers(t, task, ctx->now_ns);
+		park__considers(t, ctx->now_ns);
 	else if (t && t->phase == JANK_PHASE_PARKED)
 		park__arrives(t, task, ctx->now_ns);
 	show(ctx, t);
@@ -287,7 +287,7 @@ int logic_message(struct logic_step *ctx)
 		t->handled.mark = ctx->fd + 1;
 		t->handled.args[1] = ctx->arg;
 	} else {
-		read_message__all(t, task);
+		read_message__all(t);
 	}
 	show(ctx, t);
 	return 0;
