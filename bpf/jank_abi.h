@@ -99,7 +99,8 @@
 	X(11, OTHER, struct jank_rec_stack, "other")                                               \
 	X(12, COPY, struct jank_rec_copy, "copy")                                                  \
 	X(13, SCRIPT, struct jank_rec_script, "script")                                            \
-	X(14, THREAD, struct jank_rec_thread, "thread")
+	X(14, THREAD, struct jank_rec_thread, "thread")                                            \
+	X(15, MARKS, struct jank_rec_marks, "marks")
 
 /* Reasons for which the BPF side drops data. X(number, NAME, key in `lost`) */
 #define JANK_LOSSES(X)                                                                             \
@@ -195,6 +196,7 @@ struct jank_conf {
 	__u64 pid_ns;	   /* with a level: address of its struct pid_namespace */
 	__u64 fair_class;  /* address of the fair scheduling class; 0: not known */
 	__u32 history_cnt; /* entries of jank_history for each CPU, a power of two; 0: none */
+	__u32 marks_hz; /* dispatches a second that are too many for marks: mark__pace; 0: none */
 	__u32 uids[JANK_FILTER_MAX];
 	__s32 epoll_nr[JANK_EPOLL_CNT]; /* -1: not on this architecture */
 	__s32 restart_nr[2];		/* restart_syscall, of 64-bit and 32-bit programs */
@@ -792,5 +794,13 @@ struct jank_rec_exec {
 	char comm[JANK_COMM_SZ];
 };
 _Static_assert(sizeof(struct jank_rec_exec) == 48, "jank_rec_exec");
+
+/* A thread meets marks so often that its process should lose them. */
+struct jank_rec_marks {
+	struct jank_rec hdr;
+	__u32 cnt; /* marks that it met */
+	__u32 ms;  /* within so many milliseconds */
+};
+_Static_assert(sizeof(struct jank_rec_marks) == 40, "jank_rec_marks");
 
 #endif

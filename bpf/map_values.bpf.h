@@ -61,13 +61,15 @@ struct jank_place {
  * slow, while the handler still runs (read_message__all).
  */
 struct jank_handled {
-	__u64 events; /* epoll's array in user space; 0: not known */
-	__u32 mark;   /* index + 1; 0: no mark was hit */
-	__u32 taken;  /* the data below was decoded into rec */
+	__u64 events;  /* epoll's array in user space; 0: not known */
+	__u32 mark;    /* index + 1; 0: no mark was hit */
+	__u16 taken;   /* the data below was decoded into rec */
+	__u16 met_cnt; /* marks that were met since met_since */
 	/* stack pointer of the marked function, and the return address there while it runs */
 	__u64 mark_sp, mark_ret;
 	__u64 args[JANK_MARK_ARG_MAX];
-	__u32 nested_cnt, pad;
+	__u32 nested_cnt;
+	__u32 met_since; /* CLOCK_MONOTONIC in units of 2^PACE_SHIFT ns (mark__pace) */
 	__u64 due_ns; /* due time of the first message in a Looper's queue; 0: none, or no Looper */
 	struct jank_rec_message rec;
 };

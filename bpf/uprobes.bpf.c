@@ -41,12 +41,39 @@ static __always_inline void mark__keep(struct jank_handled *handled, struct pt_r
 	handled->taken = 0;
 }
 
+/* The clock is read once in so many marks, a power of two. */
+#define PACE_CNT 64
+/* The rate is that of so long a time: a burst is not busy. */
+#define PACE_NS	   40000000
+#define PACE_SHIFT 16
+/* Marks in a busy dispatch: redis meets three for a request. */
+#define PACE_MARKS 3
+
+/* Tells user space when the thread meets marks at more than the busy rate. */
+static __noinline int mark__pace(struct jank_handled *handled, struct task_struct *task)
+{
+	u64 now = bpf_ktime_get_ns();
+	u64 ns = (u64)((__u32)(now >> PACE_SHIFT) - handled->met_since) << PACE_SHIFT;
+	struct jank_rec_marks rec = { .cnt = handled->met_cnt, .ms = ns / 1000000 };
+
+	if (ns < PACE_NS)
+		return 0;
+	handled->met_cnt = 0;
+	handled->met_since = now >> PACE_SHIFT;
+	if ((u64)rec.cnt * 1000 < (u64)rec.ms * jank_conf.marks_hz * PACE_MARKS)
+		return 0;
+	record__head(&rec.hdr, JANK_REC_MARKS, sizeof(rec), now, task);
+	return record__send(&rec, sizeof(rec));
+}
+
 /* The handling of a message begins. The first mark of a dispatch includes the time before it. */
 static __always_inline void mark__begin(struct jank_thread *t, struct task_struct *task,
 					struct pt_regs *ctx)
 {
 	u64 now;
 
+	if (jank_conf.marks_hz && !(++t->handled.met_cnt & (PACE_CNT - 1)))
+		mark__pace(&t->handled, task);
 	if (!t->start_ns) {
 		if (t->loop != JANK_LOOP_CUSTOM)
 			return;

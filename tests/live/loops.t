@@ -22,6 +22,7 @@ from real import Screen  # noqa: E402
 
 EDGE_NS = 2 * MS
 CANNOT = 77
+MARKS = ("--marks", "always")  # otherwise a process has them after a second
 
 
 class Program:
@@ -223,7 +224,7 @@ def run(tap, name, kind, env):
             tap.check(False, f"{name}: the program begins", program.failure)
         return
     try:
-        with Trace(program.pid, options=kind.options) as trace:
+        with Trace(program.pid, options=(*MARKS, *kind.options)) as trace:
             time.sleep(kind.learn_s)
             program.begin()
             stalls = program.truth()
@@ -239,7 +240,7 @@ def run(tap, name, kind, env):
 def trace_command(kind, path):
     """jankbpf -- COMMAND; its truth goes to a file, because stdout has the records."""
     words = ["sh", "-c", 'out=$1; shift; exec "$@" >"$out"', "sh", path, *kind.command]
-    traced = subprocess.Popen([JANKBPF, "-q", "--json", "-t", "25ms", "--", *words], stdin=subprocess.PIPE,
+    traced = subprocess.Popen([JANKBPF, "-q", "--json", "-t", "25ms", *MARKS, "--", *words], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         wait_for(lambda: os.path.exists(path) and os.path.getsize(path), what=f"{kind.command[0]} in its loop")

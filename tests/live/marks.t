@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The probes on redis' messages: removed while it is too busy for them, placed again when it is
-calm. The test reads the code in redis' memory: a probe is a breakpoint there."""
+"""The probes on redis' messages: placed when it is calm, removed while it is too busy for them. The test reads the code in redis' memory: a probe is a breakpoint there."""
 import contextlib
 import os
 import re
@@ -60,7 +59,7 @@ def test_auto(tap, name, redis, code, trace):
     end(load)
     tap.check(becomes(code, True), f"{name}: those of a calm process are again", *trace.messages)
     tap.check(stays(code, True, 3), f"{name}: and stay so")
-    tap.check(any(re.search(r"\d{4,} dispatches a second, messages are not probed", m) for m in trace.messages),
+    tap.check(any(re.search(r"\d{4,} dispatches or marks a second, messages are not probed", m) for m in trace.messages),
               f"{name}: -v reports it", *trace.messages)
 
 
@@ -77,6 +76,15 @@ def test_process(tap):
             test_auto(tap, "-p", redis, code, trace)
         check_slow(tap, "-p", trace)
         tap.check(becomes(code, False), "-p: its code is restored in the end")
+
+
+def test_busy_at_first(tap):
+    with private_redis() as (redis, code):
+        load = redis.load("get", 20)
+        with Trace(redis.process.pid) as trace:
+            tap.check(stays(code, False, 3), "busy when the trace begins: its messages are not probed", *trace.messages)
+            end(load)
+            tap.check(becomes(code, True), "until it is calm", *trace.messages)
 
 
 def test_all(tap):
@@ -106,6 +114,7 @@ def main():
     need("redis-server", "redis-cli", "redis-benchmark", "nm")
     tap = Tap()
     test_process(tap)
+    test_busy_at_first(tap)
     test_all(tap)
     test_asked(tap)
     tap.end()

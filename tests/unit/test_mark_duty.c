@@ -36,9 +36,11 @@ static void test_rates(void)
 {
 	struct run run = fresh();
 
-	ok(run.on, "on at first, whatever it did before");
+	ok(!run.on, "off at first, whatever it did before");
+	go(&run, 1, CALM);
+	ok(run.on, "on after a second at a low rate");
 	go(&run, 60, CALM);
-	ok(run.on, "on at a low rate");
+	ok(run.on, "and they stay on");
 	mark_duty__slow(&run.duty);
 	go(&run, 2, CALM);
 	ok(run.on, "slow or not");
@@ -54,6 +56,26 @@ static void test_rates(void)
 	ok(run.on, "up to the limit");
 	go(&run, 1, 2000);
 	ok(!run.on, "where a high rate begins");
+}
+
+/* Between two looks, a thread meets marks at the busy rate. */
+static void test_busy(void)
+{
+	struct run run = fresh();
+
+	go(&run, 3, CALM);
+	mark_duty__busy(&run.duty, run.now_ns, BUSY);
+	ok(!mark_duty__look(&run.duty, run.now_ns, run.cnt), "off at once");
+	go(&run, 1, 1000);
+	ok(!run.on, "without marks the rate must be low");
+	go(&run, 1, CALM);
+	ok(run.on, "then they return");
+	go(&run, 1, BUSY);
+	mark_duty__slow(&run.duty);
+	go(&run, 46, BUSY);
+	ok(run.on, "on in a busy process, because something was slow");
+	mark_duty__busy(&run.duty, run.now_ns, BUSY);
+	ok(mark_duty__look(&run.duty, run.now_ns, run.cnt), "that stays");
 }
 
 static unsigned seconds_on(struct run *run, unsigned seconds, bool slow)
@@ -75,6 +97,7 @@ static void test_slow(void)
 	unsigned on;
 
 	go(&run, 10, BUSY);
+	ok(!run.on, "a process that is busy from the start has none");
 	mark_duty__slow(&run.duty);
 	go(&run, 30, BUSY);
 	ok(!run.on, "they rest, although something was slow");
@@ -91,6 +114,7 @@ static void test_odd_times(void)
 {
 	struct run run = fresh();
 
+	go(&run, 1, CALM);
 	for (int i = 0; i < 9; i++) {
 		run.now_ns += NS_PER_SEC / 10;
 		run.cnt += BUSY;
@@ -109,6 +133,7 @@ int main(void)
 {
 	test_rates();
 	test_slow();
+	test_busy();
 	test_odd_times();
 	return tap__done();
 }

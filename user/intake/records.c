@@ -232,6 +232,14 @@ static int decode_copy(const void *data, size_t len, struct event *ret)
 	return 0;
 }
 
+static int decode_marks(const void *data, size_t len, struct event *ret)
+{
+	if (len != sizeof(ret->marks))
+		return -EBADMSG;
+	memcpy(&ret->marks, data, sizeof(ret->marks));
+	return 0;
+}
+
 static int decode_script(const void *data, size_t len, struct event *ret)
 {
 	struct script_event *script = &ret->script;
@@ -264,6 +272,7 @@ static const struct row {
 #define decode_OTHER		 decode_stack
 #define decode_COPY		 decode_copy
 #define decode_SCRIPT		 decode_script
+#define decode_MARKS		 decode_marks
 #define ROW(nr, NAME, type, key) [nr] = { key, decode_##NAME },
 	JANK_RECORDS(ROW)
 };

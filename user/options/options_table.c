@@ -296,8 +296,9 @@ const struct option_row option_rows[] = {
 	{ SECTION_PROBE, KEY_MARKS, "marks", "auto|always|never", "auto", TRACES, option__set_word,
 	  AT(marks), .help = "when to probe message handlers",
 	  .more = "These probes show what a loop handles, for a microsecond or more a message. "
-		  "auto removes them from a process that handles 2,000 messages or more a "
-		  "second, and returns them for 5 s after a slow one, at most a tenth of the time. "
+		  "auto gives them to a process after one second with less than 2,000 dispatches, "
+		  "takes them away when it has more, and returns them for 5 s after a slow one, "
+		  "at most a tenth of the time. "
 		  "Without them a block is a turn of the loop, described by its ready descriptors "
 		  "and stacks." },
 	{ SECTION_PROBE, 'F', "frequency", "HZ", "99", TRACES, option__set_unsigned,

@@ -235,6 +235,7 @@ static void conf__fill(struct jank_conf *conf, const struct loader_opts *opts,
 	conf->debugging = opts->debugging;
 	conf->adjustable = opts->adjustable;
 	conf->history_cnt = opts->history.entry_cnt;
+	conf->marks_hz = opts->marks_hz;
 	conf->infer_begin = infer_begin;
 	conf->compat_apart = compat_apart;
 	conf->switch_state = features__has(opts->features, FEATURE_SWITCH_STATE);
@@ -469,7 +470,7 @@ int loader__new(const struct loader_opts *opts, struct loader **ret, struct err 
 		res = fill_maps(loader, err);
 	if (res)
 		goto fail;
-	res = uprobes__new(&loader->uprobes);
+	res = uprobes__new(&loader->uprobes, opts->marks_hz);
 	if (res)
 		goto out;
 	*ret = loader;

@@ -189,6 +189,8 @@ static void on_event(struct session *s, const struct event *event)
 		session__on_new_loop(s, event->hdr.tgid);
 	if (event->kind == JANK_REC_WAIT)
 		on_wait(s, &event->wait);
+	if (event->kind == JANK_REC_MARKS)
+		session__on_busy_marks(s, &event->marks);
 	if (event->kind == JANK_REC_EXEC)
 		session__on_exec(s, &event->exec);
 	loops__set_waiting(s->intake.loops, queue__bytes(s->queue));

@@ -158,18 +158,20 @@ static void put_on(struct loader *loader, struct process_entry *process)
 		log__verbose("%s", err.msg);
 }
 
-static void pace(struct session *s, struct process_entry *process, uint64_t now_ns, bool taken)
+/* Has the loader do what the process's duty says. A failure is retried after the next look. */
+static void pace(struct session *s, struct process_entry *process)
 {
+	bool taken = s->govern.gov.level >= GOVERNOR_NO_MARKS;
 	struct loader *loader = s->loader;
-	bool rests = !mark_duty__look(&process->duty, now_ns, process->dispatch_cnt) &&
-		     s->opts->marks == MARKS_AUTO;
-	bool off = rests || taken;
+	bool off = taken || (!process->duty.on && s->opts->marks == MARKS_AUTO);
 
 	if (off == process->marks_off || loader__pause_marks(loader, process->pid, off))
-		return; /* failed: the next look retries */
+		return;
 	process->marks_off = off;
-	log__verbose("process %u: %" PRIu64 " dispatches a second, messages are %s", process->pid,
-		     process->duty.rate, off ? "not probed" : "probed again");
+	if (off || process->duty.off_ns)
+		log__verbose("process %u: %" PRIu64 " dispatches or marks a second, messages are "
+			     "%s",
+			     process->pid, process->duty.rate, off ? "not probed" : "probed again");
 	if (!off)
 		put_on(loader, process);
 }
@@ -178,7 +180,6 @@ void session__pace_marks(struct session *s)
 {
 	struct process_table *table = &s->processes;
 	uint64_t now_ns = clock__mono_ns();
-	bool taken = s->govern.gov.level >= GOVERNOR_NO_MARKS;
 	struct process_entry *process;
 
 	if (!loader__has_marks(s->loader) || (s->opts->marks != MARKS_AUTO && !s->govern.step_cnt))
@@ -187,17 +188,36 @@ void session__pace_marks(struct session *s)
 		process->dispatch_cnt = 0;
 	hists__each(s->report.live, add_dispatches, table);
 	for (process = table->entries; process; process = process->hh.next)
-		if (!process->ended)
-			pace(s, process, now_ns, taken);
+		if (!process->ended) {
+			mark_duty__look(&process->duty, now_ns, process->dispatch_cnt);
+			pace(s, process);
+		}
 }
 
+void session__on_busy_marks(struct session *s, const struct jank_rec_marks *rec)
+{
+	struct process_entry *process = process_table__find(&s->processes, rec->hdr.tgid);
+
+	if (!process || process->ended)
+		return;
+	mark_duty__busy(&process->duty, clock__mono_ns(), rec->cnt * 1000ull / (rec->ms ?: 1));
+	pace(s, process);
+}
+
+/* A new program begins as a new process does. */
 static void reset_marks(struct session *s, struct process_entry *process)
 {
-	if (!process->marks_off)
-		return;
-	loader__pause_marks(s->loader, process->pid, false);
-	process->marks_off = false;
-	process->duty = (struct mark_duty){ 0 };
+	bool off = s->processes.marks_later;
+
+	if (off != process->marks_off && !loader__pause_marks(s->loader, process->pid, off))
+		process->marks_off = off;
+	process->duty = (struct mark_duty){ .on = !off };
+}
+
+static void forget_marks(struct session *s, struct process_entry *process)
+{
+	if (process->marks_off)
+		loader__pause_marks(s->loader, process->pid, false);
 }
 
 /* --- exec and exit of a process, in each part of this thread that has state for it */
@@ -271,7 +291,7 @@ static const struct process_module {
 			const struct jank_rec_exec *rec);
 	void (*on_exit)(struct session *s, struct process_entry *process);
 } modules[] = {
-	{ exec_marks, reset_marks },   /* marks, above */
+	{ exec_marks, forget_marks },  /* marks, above */
 	{ renew_probes, drop_probes }, /* probes/loader.h, uprobes/ */
 	{ NULL, drop_clock },	       /* enrich/machine.h */
 	{ NULL, name_histograms },     /* model/loop.h */

@@ -30,6 +30,8 @@ struct process_entry *process_table__add(struct process_table *table, uint32_t p
 		return NULL;
 	process->pid = pid;
 	process->pidfd = -1;
+	process->marks_off = table->marks_later;
+	process->duty.on = !table->marks_later;
 	HASH_ADD(hh, table->entries, pid, sizeof(pid), process);
 	return process;
 }
@@ -268,41 +270,64 @@ void process_table__report_pending(struct process_table *table)
 
 /* --- duty cycle of a process's marks */
 
-#define BUSY_HZ 2000 /* dispatches a second: 2,000 traps of 3 us are 0.6 % of a CPU */
 #define CALM_HZ 500
 #define ON_NS	(5 * NS_PER_SEC)
 #define REST_NS (9 * ON_NS)
 
-static bool may_rest(const struct mark_duty *duty, uint64_t now_ns)
+static bool is_busy(const struct mark_duty *duty)
 {
-	return duty->rate >= BUSY_HZ && (!duty->on_ns || now_ns - duty->on_ns >= ON_NS);
+	return duty->rate >= MARKS_BUSY_HZ;
 }
 
-static bool may_work(const struct mark_duty *duty, uint64_t now_ns)
+/* Without marks there are fewer dispatches. */
+static bool is_calm(const struct mark_duty *duty)
 {
-	return duty->rate < CALM_HZ || (duty->slow && now_ns - duty->off_ns >= REST_NS);
+	return duty->rate < (duty->off_ns ? CALM_HZ : MARKS_BUSY_HZ);
+}
+
+static bool may_rest(const struct mark_duty *duty, uint64_t now_ns)
+{
+	return is_busy(duty) && (!duty->on_ns || now_ns - duty->on_ns >= ON_NS);
+}
+
+static void rest(struct mark_duty *duty, uint64_t now_ns)
+{
+	duty->on = false;
+	duty->slow = false;
+	duty->off_ns = now_ns;
 }
 
 bool mark_duty__look(struct mark_duty *duty, uint64_t now_ns, uint64_t dispatch_cnt)
 {
 	uint64_t elapsed_ns = now_ns - duty->looked_ns, cnt = dispatch_cnt - duty->dispatch_cnt;
 
-	if (duty->looked_ns && elapsed_ns < NS_PER_SEC)
-		return !duty->off;
+	bool first = !duty->looked_ns;
+
+	if (!first && elapsed_ns < NS_PER_SEC)
+		return duty->on;
 	if (dispatch_cnt < duty->dispatch_cnt) /* threads ended, and their counts with them */
 		cnt = 0;
-	duty->rate = duty->looked_ns ? cnt * NS_PER_SEC / elapsed_ns : 0;
+	duty->rate = first ? 0 : cnt * NS_PER_SEC / elapsed_ns;
 	duty->looked_ns = now_ns;
 	duty->dispatch_cnt = dispatch_cnt;
-	if (!duty->off && may_rest(duty, now_ns)) {
-		duty->off = true;
-		duty->slow = false;
-		duty->off_ns = now_ns;
-	} else if (duty->off && may_work(duty, now_ns)) {
-		duty->off = false;
-		duty->on_ns = duty->rate < CALM_HZ ? 0 : now_ns;
+	if (first)
+		return duty->on;
+	if (duty->on ? may_rest(duty, now_ns) : is_busy(duty) && !duty->off_ns) {
+		rest(duty, now_ns);
+	} else if (!duty->on &&
+		   (is_calm(duty) || (duty->slow && now_ns - duty->off_ns >= REST_NS))) {
+		duty->on = true;
+		duty->on_ns = is_calm(duty) ? 0 : now_ns;
 	}
-	return !duty->off;
+	return duty->on;
+}
+
+void mark_duty__busy(struct mark_duty *duty, uint64_t now_ns, uint64_t rate)
+{
+	if (!duty->on || duty->on_ns)
+		return;
+	duty->rate = rate;
+	rest(duty, now_ns);
 }
 
 void mark_duty__slow(struct mark_duty *duty)

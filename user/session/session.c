@@ -138,6 +138,7 @@ static int open_parts(struct session *s, struct err *err)
 	s->processes.over_share = &s->report.over_share;
 	s->processes.on_facts = on_facts;
 	s->processes.ctx = s;
+	s->processes.marks_later = s->opts->marks == MARKS_AUTO && !s->opts->filter.all;
 	s->mappings = (struct mapping_events){
 		.losses = &s->losses,
 		.processes = &s->processes,

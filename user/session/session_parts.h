@@ -49,15 +49,19 @@ struct session;
 
 /*
  * Duty cycle of a process's marks. Each message costs a trap of 1 to 3 us. That is nothing for a
- * window's hundreds a second, but a tenth and more for a server with ten thousands. Such a server
- * has its marks off until a dispatch is slow, then on for some seconds, a tenth of the time at
- * most.
+ * window's hundreds a second, but a tenth and more for a server with ten thousands. A process has
+ * its marks off at first, and gets them after a second below this rate; one that exceeds it loses
+ * them at once. A busy server has them when a dispatch was slow, then for some seconds, a tenth of
+ * the time at most.
  */
+#define MARKS_BUSY_HZ 2000 /* dispatches or marks: 2,000 traps of 3 us are 0.6 % of a CPU */
+
 struct mark_duty {
 	uint64_t looked_ns, dispatch_cnt; /* as of the last look */
 	uint64_t rate;			  /* dispatches a second up to the last look */
-	uint64_t on_ns, off_ns;		  /* times of the last switch; on_ns 0: no slow dispatch */
-	bool off;
+	/* times of the last switch; on_ns 0: not for a slow dispatch; off_ns 0: never busy */
+	uint64_t on_ns, off_ns;
+	bool on;
 	bool slow; /* a dispatch was slow since they went off */
 };
 
@@ -69,6 +73,9 @@ bool mark_duty__look(struct mark_duty *duty, uint64_t now_ns, uint64_t dispatch_
 
 /* A dispatch was a block or hangs. */
 void mark_duty__slow(struct mark_duty *duty);
+
+/* A thread meets marks at this rate, a busy one, in marks a second. */
+void mark_duty__busy(struct mark_duty *duty, uint64_t now_ns, uint64_t rate);
 
 struct process_entry {
 	uint32_t pid;
@@ -107,6 +114,7 @@ struct process_table {
 	unsigned alive_cnt;		    /* of those with keeps_alive */
 	struct pending_exit *pending_exits; /* of processes that the sink thread still knows */
 	size_t pending_cnt;
+	bool marks_later; /* of new processes; with -a they have the marks of their files at once */
 };
 
 struct process_entry *process_table__find(const struct process_table *table, uint32_t pid);
@@ -162,6 +170,7 @@ void session__on_new_loop(struct session *s, uint32_t pid);
 int session__place_probes(struct session *s, struct err *err); /* into all of them */
 void session__scan_due(struct session *s);
 void session__pace_marks(struct session *s); /* after each look at the threads */
+void session__on_busy_marks(struct session *s, const struct jank_rec_marks *rec);
 
 /*
  * --- main_threads.c: processes of -a with a main thread watched wherever it waits (docs/loops.md).

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -316,6 +317,8 @@ int uprobe_files__pause(struct uprobe_files *files, pid_t pid, bool pause)
 		err = busy ? 0 : -ENOMEM;
 	}
 	pthread_mutex_unlock(&files->lock);
+	if (files->started && pause)
+		eventfd_write(files->wake_fd, 1);
 	return err;
 }
 

@@ -47,7 +47,7 @@ void uprobe_files__rest(struct uprobe_files *files, bool rest);
 void uprobe_files__free(struct uprobe_files *files); /* stops the thread, detaches; accepts NULL */
 
 /*
- * pause: the probes at pausable sites cost pid too much. Within a second they are removed from its
+ * pause: the probes at pausable sites cost pid too much. They are removed at once from its
  * files, for all processes that map them; they return when no process needs the pause. May be
  * called from any thread. Returns 0 or -ENOMEM.
  */

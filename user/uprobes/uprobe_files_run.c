@@ -36,7 +36,7 @@ int uprobe_files__new(const struct uprobe_programs *progs, struct uprobe_files *
 		return err__set(err, ENOMEM, "out of memory");
 	}
 	pthread_mutex_init(&files->lock, NULL);
-	files->stop_fd = -1;
+	files->wake_fd = -1;
 	files->progs = *progs;
 	files->wants = uprobe_programs__wants(progs);
 	files->ops = uprobe_files__ops(files);
@@ -57,11 +57,12 @@ int uprobe_files__new(const struct uprobe_programs *progs, struct uprobe_files *
 static void stop(struct uprobe_files *files)
 {
 	if (files->started) {
-		eventfd_write(files->stop_fd, 1);
+		files->stops = true;
+		eventfd_write(files->wake_fd, 1);
 		pthread_join(files->thread, NULL);
 	}
-	if (files->stop_fd >= 0)
-		close(files->stop_fd);
+	if (files->wake_fd >= 0)
+		close(files->wake_fd);
 }
 
 void uprobe_files__free(struct uprobe_files *files)
@@ -164,17 +165,21 @@ static void *run(void *arg)
 {
 	struct uprobe_files *files = arg;
 	struct pollfd fds[] = { { uprobe_files__fd(files), POLLIN, 0 },
-				{ files->stop_fd, POLLIN, 0 } };
+				{ files->wake_fd, POLLIN, 0 } };
 	const struct timespec gather = { .tv_nsec = GATHER_NS };
 	uint64_t ticked_ns = clock__mono_ns();
+	eventfd_t woken;
 
 	for (;;) {
 		uint64_t now_ns;
 
 		fds[0].events = files->rests ? 0 : POLLIN;
 		poll(fds, 2, TICK_MS);
-		if (fds[1].revents)
+		if (files->stops)
 			return NULL;
+		if (fds[1].revents && !eventfd_read(files->wake_fd, &woken) &&
+		    !reaper__is_busy(files->reaper))
+			uprobe_files__follow_busy(files);
 		if (files->rests) {
 			files->scan_due = true; /* what comes meanwhile is lost */
 			/* a pause of marks only notes the process: take them off here */
@@ -200,8 +205,8 @@ int uprobe_files__start(struct uprobe_files *files, struct err *err)
 	int res;
 
 	show_stats(files);
-	files->stop_fd = eventfd(0, EFD_CLOEXEC);
-	res = files->stop_fd < 0 ? -errno
+	files->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	res = files->wake_fd < 0 ? -errno
 				 : thread__start(&files->thread, "jankbpf-probes", run, files);
 	files->started = !res;
 	return res ? err__set(err, -res, "cannot start a thread: %s", strerror(-res)) : 0;

@@ -140,7 +140,8 @@ struct uprobe_files {
 	bool started;
 	_Atomic bool rests;	/* uprobe_files__rest */
 	_Atomic bool has_marks; /* some file had pausable marks */
-	int stop_fd;
+	_Atomic bool stops;
+	int wake_fd; /* written to end the thread, or for a busy process */
 	struct reaper *reaper;
 	bool scan_due;
 	struct busy_process *busy; /* guarded by the lock */

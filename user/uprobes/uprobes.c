@@ -36,9 +36,10 @@ struct probed_process {
 struct uprobes {
 	struct probed_process *processes;
 	struct reaper *reaper;
+	bool pause; /* of new processes */
 };
 
-int uprobes__new(struct uprobes **ret)
+int uprobes__new(struct uprobes **ret, bool pause)
 {
 	struct uprobes *up = calloc(1, sizeof(*up));
 
@@ -48,6 +49,7 @@ int uprobes__new(struct uprobes **ret)
 		free(up);
 		return -ENOMEM;
 	}
+	up->pause = pause;
 	*ret = up;
 	return 0;
 }
@@ -98,6 +100,7 @@ static struct probed_process *process_of(struct uprobes *up, pid_t pid)
 	if (!proc)
 		return NULL;
 	proc->pid = pid;
+	proc->paused = up->pause;
 	HASH_ADD_INT(up->processes, pid, proc);
 	return proc;
 }

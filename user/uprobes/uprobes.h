@@ -27,7 +27,8 @@ struct target_wants uprobe_programs__wants(const struct uprobe_programs *progs);
 struct bpf_program *uprobe_programs__at(const struct uprobe_programs *progs,
 					const struct site *site);
 
-int uprobes__new(struct uprobes **ret);
+/* pause: processes begin as if uprobes__pause had been called. 0 or -ENOMEM. */
+int uprobes__new(struct uprobes **ret, bool pause);
 void uprobes__free(struct uprobes *up); /* accepts NULL */
 
 /*
