@@ -147,6 +147,43 @@ static void test_quota(void)
 	is_quota("", NULL, 0, "no path");
 }
 
+static void is_left(const char *list, uint64_t want, const char *what)
+{
+	uint64_t left;
+
+	put("list", list);
+	left = cgroup_memory__left(scratch__path("memory"), scratch__path("list"));
+	is_uint(left, want, "memory left: %s", what);
+}
+
+static void test_memory(void)
+{
+	put("memory/memory/memory.limit_in_bytes", "9223372036854771712\n");
+	put("memory/memory/memory.usage_in_bytes", "9999\n");
+	put("memory/memory/a/memory.limit_in_bytes", "1000\n");
+	put("memory/memory/a/memory.usage_in_bytes", "900\n");
+	put("memory/memory/a/memory.stat",
+	    "cache 1\ntotal_inactive_file 300\ntotal_active_file 50\n");
+	put("memory/memory/a/b/memory.limit_in_bytes", "800\n");
+	put("memory/memory/a/b/memory.usage_in_bytes", "100\n");
+	put("memory/v2/memory.max", "1000\n");
+	put("memory/v2/memory.current", "300\n");
+	put("memory/v2/memory.stat", "anon 5\ninactive_file 100\n");
+	put("memory/v2/pod/memory.max", "max\n");
+	put("memory/v2/pod/memory.current", "200\n");
+	put("memory/full/memory.max", "100\n");
+	put("memory/full/memory.current", "120\n");
+	is_left("3:cpu:/\n2:memory:/a\n0::/none\n", 450, "version 1, without pages of files");
+	is_left("2:memory:/a/b\n", 450, "a parent allows less");
+	is_left("0::/v2\n", 800, "version 2");
+	is_left("0::/v2/pod\n", 800, "no limit of its own");
+	is_left("0::/full\n", 0, "none");
+	is_left("2:memory:/\n", 9223372036854771712ull - 9999, "no limit in version 1");
+	is_left("0::/\n", UINT64_MAX, "the root");
+	is_left("0::/../v2\n", UINT64_MAX, "outside of our namespace");
+	is_left("x\n2:memory\n", UINT64_MAX, "torn lines");
+}
+
 static void test_live(void)
 {
 	pid_t child = child__start(NULL, NULL), gone = child__on_exit();
@@ -186,6 +223,7 @@ int main(void)
 	test_choice();
 	test_cgroups();
 	test_quota();
+	test_memory();
 	test_live();
 	return tap__done();
 }

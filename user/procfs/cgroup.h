@@ -30,6 +30,13 @@ struct cgroup_quota {
  */
 bool cgroup_cpu__quota(const char *mount, char *path, struct cgroup_quota *ret);
 
+/*
+ * Returns how many bytes a process may still take before a limit of its cgroup, or of a parent of
+ * that, makes the kernel kill it; UINT64_MAX: no limit is known. mount: "/sys/fs/cgroup"; list:
+ * "/proc/self/cgroup".
+ */
+uint64_t cgroup_memory__left(const char *mount, const char *list);
+
 /* Parser of /proc/PID/cgroup, for tests; changes the text. Returns a pointer into text, or NULL. */
 const char *cgroup_cpu__parse(char *text);
 

@@ -6,6 +6,7 @@
 #include "session/session.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -20,6 +21,7 @@
 #include "journal/answers.h"
 #include "probes/preflight.h"
 #include "probes/privileges.h"
+#include "procfs/cgroup.h"
 #include "procfs/host.h"
 #include "session/session_parts.h"
 #include "session/tracer_filter.h"
@@ -252,6 +254,20 @@ static void open_control(struct session *s)
 		log__warn("%s", err.msg);
 }
 
+/* Its verifier needs most of that; a kernel that kills says nothing to us. */
+#define START_MEMORY_MB 60
+
+static void report_little_memory(void)
+{
+	uint64_t left = cgroup_memory__left("/sys/fs/cgroup", "/proc/self/cgroup") >> 20;
+
+	if (left < START_MEMORY_MB)
+		log__warn("this process's cgroup may take %" PRIu64 " MB of memory, and a start "
+			  "takes some %d: if the kernel kills jankbpf, raise the cgroup's "
+			  "memory.max",
+			  left, START_MEMORY_MB);
+}
+
 static void report_hidden_names(void)
 {
 	if (preflight__sees_kernel_addresses())
@@ -312,6 +328,7 @@ static int open_session(struct session *s, struct err *err)
 	if (!res)
 		res = open_parts(s, err);
 	limits__raise();
+	report_little_memory();
 	if (!res)
 		res = session__open_probes(s, err);
 	if (!res)
