@@ -2,6 +2,7 @@
 # What jankbpf costs, beside its peers in the same run; only .output/bench.json is kept.
 #
 #   make bench                all of it, about five minutes
+#   make bench-readme         what the README shows, into it: 20 pairs of redis, half an hour
 #   make bench BENCH=micro    a part of it: micro, redis, own or encoding
 #   make bench ROUNDS=3       quicker, less exact
 #   make bench BENCH=micro BEFORE=../before/jankbpf   beside another build of jankbpf
@@ -13,6 +14,11 @@ BEFORE ?=
 bench: all $(VARIANT)/bench_epoll $(VARIANT)/bench_encoding #:measure the cost of tracing, beside its peers (as root)
 	$(Q)BENCH_EPOLL=$(VARIANT)/bench_epoll BENCH_ENCODING=$(VARIANT)/bench_encoding \
 		BEFORE=$(BEFORE) tools/bench/bench.py $(if $(ROUNDS),--rounds $(ROUNDS)) --json $(OUT)/bench.json $(BENCH)
+
+bench-readme: all $(VARIANT)/bench_epoll $(VARIANT)/bench_encoding #:measure what the README says of the cost, and write it there (as root)
+	$(Q)BENCH_EPOLL=$(VARIANT)/bench_epoll tools/bench/bench.py --readme $(if $(ROUNDS),--rounds $(ROUNDS)) \
+		--json $(OUT)/bench-readme.json
+	$(Q)tools/bench/readme.py $(OUT)/bench-readme.json
 
 bench-governor: all $(VARIANT)/bench_rate #:measure the budget of an agent at 1,000 to 500,000 dispatches a second (as root)
 	$(Q)BENCH_RATE=$(VARIANT)/bench_rate tools/bench/governor.py
@@ -34,4 +40,4 @@ $(VARIANT)/bench_encoding: $(VARIANT)/tools/bench_encoding.o $(LIB)
 
 -include $(VARIANT)/tools/bench_epoll.d $(VARIANT)/tools/bench_rate.d $(VARIANT)/tools/bench_encoding.d
 
-.PHONY: bench bench-agent bench-governor
+.PHONY: bench bench-agent bench-governor bench-readme

@@ -263,6 +263,28 @@ def front_pages(root):
                 yield f"{path}:{number}: a frame without a name: {line.strip()}"
 
 
+# Commits of the probes after which the README's figures are measured again.
+MEASURED_COMMITS = 60
+
+
+def measured(root):
+    """The README's table of cost is of a build that is not much older."""
+    if not os.path.exists(os.path.join(root, "README.md")):
+        return
+    found = re.search(r"\bof commit ([0-9a-f]+)", read(root, "README.md"))
+    if not found:
+        yield "README.md: no commit of the table of cost: make bench-readme writes it"
+        return
+    if not os.path.exists(os.path.join(root, ".git")):
+        return
+    git = subprocess.run(["git", "-C", root, "rev-list", "--count", f"{found[1]}..HEAD", "--", "bpf"],
+                         capture_output=True, text=True, check=False)
+    if git.returncode:
+        raise Unavailable(f"measured: commit {found[1]} of the README's table is not in this history")
+    if int(git.stdout) > MEASURED_COMMITS:
+        yield f"README.md: the table of cost is {git.stdout.strip()} commits of bpf/ old: make bench-readme"
+
+
 def guide(root):
     """The files that HACKING.md names exist."""
     if not os.path.exists(os.path.join(root, "HACKING.md")):
@@ -368,4 +390,4 @@ def formatted(root):
                            for line in done.stderr.splitlines() if ": error:" in line})
 
 
-RULES = (spdx, noticed, layers, bpf_apart, skeleton, silent, opens, exits, front_pages, guide, words, private_paths, function_length, comment_columns, formatted)
+RULES = (spdx, noticed, layers, bpf_apart, skeleton, silent, opens, exits, front_pages, measured, guide, words, private_paths, function_length, comment_columns, formatted)

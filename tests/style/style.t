@@ -86,6 +86,8 @@ SEEDS = (
     ("front_pages", "README.md", "a" * 101 + "\n", True),
     ("front_pages", "README.md", "        ▸ main  main.c:3\n          +0x13c334  redis-check-rdb\n", True),
     ("front_pages", "README.md", "        ▸ main  main.c:3\n          f  redis-check-rdb\n", False),
+    ("measured", "README.md", "One run of `make bench`\n", True),
+    ("measured", "README.md", "of commit 0123456789: medians\n", False),
     ("guide", "HACKING.md", "see `user/base/gone.c`\n", True),
     ("guide", "HACKING.md", "see `make unit T=a`, `base/gone.c` and `struct user`\n", False),
     ("words", "user/session/a.c", f"/* {LATER}: later */\n", True),

@@ -13,6 +13,7 @@ import os
 import platform
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
 import encoding  # noqa: E402
@@ -23,6 +24,7 @@ from targets import Scratch, cpus  # noqa: E402
 
 # name: function, its default number of rounds
 PARTS = {"micro": (micro.run, 5), "redis": (redis.run, 6), "own": (own.run, 5), "encoding": (encoding.run, 5)}
+README = {"redis": (redis.run_few, 20), "micro": (micro.run_few, 15), "own": (own.run, 5)}
 
 
 def options():
@@ -30,6 +32,7 @@ def options():
     parser.add_argument("parts", nargs="*", metavar="PART",
                         help=f"of {', '.join(PARTS)}; all by default")
     parser.add_argument("--rounds", type=int, help="of each part, instead of its own number")
+    parser.add_argument("--readme", action="store_true", help="what the README shows: few tracers, many pairs of redis")
     parser.add_argument("--json", default=".output/bench.json", help="where the figures go")
     opts = parser.parse_args()
     for part in opts.parts:
@@ -50,10 +53,16 @@ def foreign_programs():
         return None
 
 
+def commit():
+    """What was measured; None: the sources are not in git."""
+    shown = subprocess.run(["git", "rev-parse", "--short=10", "HEAD"], capture_output=True, text=True, check=False)
+    return shown.stdout.strip() or None
+
+
 def machine():
     uname = platform.uname()
-    return {"kernel": uname.release, "arch": uname.machine, "cpus": len(cpus()),
-            "load": os.getloadavg()[0], "foreign_programs": foreign_programs()}
+    return {"kernel": uname.release, "arch": uname.machine, "cpus": len(cpus()), "date": time.strftime("%Y-%m-%d"),
+            "commit": commit(), "load": os.getloadavg()[0], "foreign_programs": foreign_programs()}
 
 
 def show_machine(state):
@@ -65,9 +74,12 @@ def show_machine(state):
 
 def run_parts(scratch, opts):
     result = {}
-    for part in opts.parts or PARTS:
-        run, rounds = PARTS[part]
-        tables = run(scratch, opts.rounds or rounds)
+    parts = README if opts.readme else PARTS
+    for part in opts.parts or parts:
+        run, rounds = parts[part]
+        if opts.rounds and (part == "redis" or not opts.readme):
+            rounds = opts.rounds
+        tables = run(scratch, rounds)
         for table in tables.values():
             table.show()
         sys.stdout.flush()

@@ -35,6 +35,7 @@ VARIANTS = (
     (tracers.BPFTRACE_UPROBES, LOOPS, {}),
     (tracers.STRACE, LOOPS, {}),
 )
+FEW = [row for row in VARIANTS if row[0] in (tracers.ALL_ON, tracers.BPFTRACE_TRACEPOINTS)]
 
 
 def measure(processes, keys):
@@ -42,11 +43,11 @@ def measure(processes, keys):
             for key, _, who, mode in MEASURES if key in keys}
 
 
-def tables(got):
+def tables(got, variants):
     for key, title, _, _ in MEASURES:
         table = Table(title, "+ns")
         table.add_base(got.base.get(key, []))
-        for tracer, keys, goals in VARIANTS:
+        for tracer, keys, goals in variants:
             if key not in keys:
                 continue
             if tracer.name in got.notes:
@@ -55,15 +56,19 @@ def tables(got):
         yield key, table
 
 
-def run(scratch, rounds):
-    got = Rounds(tracers.all_missing(row[0] for row in VARIANTS))
+def run(scratch, rounds, variants=VARIANTS):
+    got = Rounds(tracers.all_missing(row[0] for row in variants))
     cpu = cpus()[-1]
     processes = {"traced": Micro(scratch, cpu), "other": Micro(scratch, cpu)}
     try:
         for _ in range(rounds):
-            got.one([row[:2] for row in VARIANTS], processes["traced"],
+            got.one([row[:2] for row in variants], processes["traced"],
                     lambda keys: measure(processes, keys))
     finally:
         for process in processes.values():
             process.stop()
-    return dict(tables(got))
+    return dict(tables(got, variants))
+
+
+def run_few(scratch, rounds):
+    return run(scratch, rounds, FEW)

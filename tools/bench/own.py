@@ -9,7 +9,7 @@ import time
 
 import tracers
 from report import Table
-from targets import Target, cpus, schedstat_ns, status_kb
+from targets import Target, comm, cpus, pss_kb, schedstat_ns, status_kb
 
 SETTLE_S = 1.5  # the start costs more than the steady state
 STEADY_S = 10
@@ -50,15 +50,15 @@ def own_pids(pid):
 
 
 def watch(pid):
-    """Own CPU in % of one CPU, RSS and its maximum in MB, over STEADY_S at work."""
+    """Over STEADY_S at work: own CPU in % of one CPU, the sum of the processes' largest RSS in MB, and the PSS of each in MB."""
     time.sleep(SETTLE_S)
     pids = own_pids(pid)
     begin, ran = time.monotonic(), sum(schedstat_ns(each)[0] for each in pids)
     time.sleep(STEADY_S)
     ran = sum(schedstat_ns(each)[0] for each in pids) - ran
     share = 100 * ran / ((time.monotonic() - begin) * 1e9)
-    rss, highest = (sum(status_kb(each, field) for each in pids) / 1024 for field in ("VmRSS", "VmHWM"))
-    return share, rss, highest
+    highest = sum(status_kb(each, "VmHWM") for each in pids) / 1024
+    return share, highest, {comm(each): pss_kb(each) / 1024 for each in pids}
 
 
 def dispatch_rate(running):
@@ -82,9 +82,9 @@ def steady(scratch, start_target, tracer):
         target.stop()
 
 
-# name, target, tracer, goals for CPU and RSS
+# name, target, tracer, goals for CPU and PSS
 STEADY = (
-    ("jankbpf, simjank 20,000/s", busy_simjank, tracers.ALL_ON, (1, 60)),
+    ("jankbpf, simjank 20,000/s", busy_simjank, tracers.ALL_ON, (0.5, 60)),
     ("jankbpf, node", node, tracers.ALL_ON, (None, 60)),
     ("bpftrace tracepoints, simjank 20,000/s", busy_simjank, tracers.BPFTRACE_TRACEPOINTS,
      (None, None)),
@@ -93,8 +93,9 @@ STEADY = (
 
 
 def steady_tables(scratch):
-    cpu, rss = Table("Own CPU time at work", "% of a CPU"), Table("Own memory at work", "MB RSS")
+    cpu, pss = Table("Own CPU time at work", "% of a CPU"), Table("Own memory at work", "MB PSS")
     high, rate = Table("Own memory at its highest", "MB RSS"), Table("Meanwhile", "dispatches/s")
+    processes = Table("Its processes", "MB PSS")
     for name, start_target, tracer, goals in STEADY:
         try:
             figures = steady(scratch, start_target, tracer)
@@ -102,10 +103,12 @@ def steady_tables(scratch):
             cpu.note(name, str(why))
             continue
         cpu.add(name, figures[:1], goals[0], 2)
-        rss.add(name, figures[1:2], goals[1], 1)
-        high.add(name, figures[2:3], None, 1)
+        pss.add(name, [sum(figures[2].values())], goals[1], 1)
+        high.add(name, figures[1:2], None, 1)
+        for process, mb in figures[2].items() if not processes.rows else ():
+            processes.add(process, [mb], None, 1)
         rate.add(name, [figures[3]] if figures[3] else [])
-    return {"own_cpu": cpu, "own_rss": rss, "own_rss_highest": high, "own_rate": rate}
+    return {"own_cpu": cpu, "own_pss": pss, "own_processes": processes, "own_rss_highest": high, "own_rate": rate}
 
 
 START_TRACERS = (tracers.ALL_ON, tracers.UPROBES, tracers.BPFTRACE_TRACEPOINTS,

@@ -2,13 +2,17 @@
 """The server's CPU time a request, compared with the untraced server's. It is steadier than
 throughput: a slower epoll_wait gathers larger batches, and throughput may even rise."""
 
+import time
+
 import tracers
 from report import Table
 from rounds import Rounds
 from targets import Redis, cpus
 
 OWN = (tracers.ALL_ON, tracers.NO_SAMPLES, tracers.MARKS, tracers.UPROBES)
-WARM_S = 5  # marks are removed two to three seconds after a load begins
+FEW = (tracers.ALL_ON, tracers.BPFTRACE_TRACEPOINTS, tracers.PERF_99)  # for many pairs
+IDLE_S = 2.5  # after a calm second a process has marks: the load that follows meets them
+WARM_S = 1
 PEERS = (tracers.BPFTRACE_TRACEPOINTS, tracers.BPFTRACE_UPROBES, tracers.PERF_99,
          tracers.FUNCSLOWER)
 
@@ -35,36 +39,45 @@ SETTINGS = (
 
 
 def measure(server, setting):
+    load = (setting.tests, setting.clients, setting.requests, setting.cpus()[1])
+    time.sleep(IDLE_S)
+    first_ns, _ = server.load(*load)
     server.warm(setting.tests, setting.clients, WARM_S, setting.cpus()[1])
-    cpu_ns, rate = server.load(setting.tests, setting.clients, setting.requests,
-                               setting.cpus()[1])
-    return {"cpu": cpu_ns, "rate": rate}
+    cpu_ns, rate = server.load(*load)
+    return {"first": first_ns, "cpu": cpu_ns, "rate": rate}
 
 
 def tables(got, setting):
     base = Table(setting.title + ": untraced", "ns of CPU a request, and requests/s")
     base.add("CPU time a request", got.base["cpu"])
     base.add("requests/s", got.base["rate"])
+    first = Table(setting.title + ": CPU time a request, when the load begins", "+%")
     cpu = Table(setting.title + ": CPU time a request", "+%")
     rate = Table(setting.title + ": requests/s", "+%")
     for tracer in OWN + PEERS:
         if tracer.name in got.notes:
             cpu.note(tracer.name, got.notes[tracer.name])
+        first.add(tracer.name, got.per_cent("first", tracer.name), None, 1)
         cpu.add(tracer.name, got.per_cent("cpu", tracer.name), setting.goals.get(tracer.name), 1)
         rate.add(tracer.name, got.per_cent("rate", tracer.name), None, 1)
-    return {setting.key + "_base": base, setting.key + "_cpu": cpu,
+    return {setting.key + "_base": base, setting.key + "_first": first, setting.key + "_cpu": cpu,
             **({setting.key + "_rate": rate} if setting.one_cpu else {})}
 
 
-def run_setting(scratch, setting, rounds):
+def chosen(number, few):
+    """Peers take long to start: every second round is enough for them."""
+    if few:
+        return FEW
+    return OWN if number % 2 else OWN + PEERS
+
+
+def run_setting(scratch, setting, rounds, few):
     got = Rounds(tracers.all_missing(OWN + PEERS))
     server = Redis(scratch, setting.cpus()[0])
     try:
         measure(server, setting)  # warm
         for number in range(rounds):
-            # Peers take long to start: every second round is enough for them.
-            variants = [(tracer, ("cpu", "rate")) for tracer in
-                        (OWN if number % 2 else OWN + PEERS)]
+            variants = [(tracer, ("first", "cpu", "rate")) for tracer in chosen(number, few)]
             shift = number % len(variants)
             got.one(variants[shift:] + variants[:shift], server,
                     lambda keys: measure(server, setting))
@@ -73,8 +86,12 @@ def run_setting(scratch, setting, rounds):
     return tables(got, setting)
 
 
-def run(scratch, rounds):
+def run(scratch, rounds, few=False):
     result = {}
     for setting in SETTINGS:
-        result.update(run_setting(scratch, setting, rounds))
+        result.update(run_setting(scratch, setting, rounds, few))
     return result
+
+
+def run_few(scratch, rounds):
+    return run(scratch, rounds, few=True)

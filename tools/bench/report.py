@@ -1,12 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Figures of interleaved rounds: what is printed, and what the JSON keeps."""
 
+import math
 import statistics
+
+
+def interval(values):
+    """Between these two of the values, in order, lies the median of all possible ones with a probability of 95 %
+    (binomial distribution); None: fewer than six do not say."""
+    cnt, values = len(values), sorted(values)
+    below = 0
+    while sum(math.comb(cnt, i) for i in range(below + 1)) <= 0.025 * 2 ** cnt:
+        below += 1
+    return [values[below - 1], values[cnt - below]] if below else None
 
 
 def spread(values):
     return {"median": statistics.median(values), "min": min(values), "max": max(values),
-            "rounds": list(values)}
+            "interval": interval(values), "rounds": list(values)}
 
 
 class Table:

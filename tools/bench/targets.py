@@ -67,6 +67,17 @@ def status_kb(pid, field):
     return 0
 
 
+def pss_kb(pid):
+    """Its memory, where a page that several processes share counts in parts."""
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("Pss:"))
+
+
+def comm(pid):
+    with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+        return file.read().strip()
+
+
 class Target:
     """A process with the private libc, on one CPU or on any."""
 
