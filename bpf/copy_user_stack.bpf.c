@@ -52,7 +52,7 @@ static __always_inline void copy_user_stack__pages(struct jank_rec_copy *rec, __
 	*got = 0;
 	*hole_cnt = 0;
 	rec->hole_mask = 0;
-	for (int i = 0; i <= JANK_COPY_MAX / JANK_COPY_PAGE; i++) {
+	for (__u32 i = 0; i <= max / JANK_COPY_PAGE; i++) {
 		__u64 at = *got, part = JANK_COPY_PAGE - ((sp + at) & (JANK_COPY_PAGE - 1));
 		__u64 left = rec->asked_sz - at;
 

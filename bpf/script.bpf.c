@@ -169,11 +169,14 @@ __noinline int script__send_of(__u32 tgid, __u32 tid, __u64 t_ns, __u64 now)
 #define SCRIPT_PRIME 0x100000001b3 /* prime of FNV-1a */
 
 /* Records the Ruby frame at this address; returns the next outer frame's address, or 0. */
-static __always_inline __u64 script_place__frame(struct jank_script *s, __u64 at, __u64 end)
+WALKED_ONCE_BY_POINTER __u64 script_place__frame(struct jank_script *s, __u64 at, __u64 end)
 {
-	__u32 cnt = s->rec.frame_cnt;
 	struct jank_script_frame *frame;
+	__u32 cnt;
 
+	if (!s)
+		return 0;
+	cnt = s->rec.frame_cnt;
 	if (cnt >= JANK_SCRIPT_MAX || at >= end ||
 	    bpf_probe_read_user(s->raw, SCRIPT_WORDS_SZ, (void *)at))
 		return 0;

@@ -31,15 +31,18 @@ static __always_inline __u32 stack__kernel_walk(void *ctx, struct task_struct *t
  */
 #define STACK_REACH (16 << 20)
 
+struct stack_addrs {
+	__u64 at[JANK_USTACK_MAX];
+};
+
 /*
- * Walks the current task's user stack by frame pointers. Returns the number of addresses: at most
- * `max`, which is at most JANK_USTACK_MAX. The kernel's own walk follows any register value, and
- * the page fault that ends it costs a microsecond at each switch; this walk checks first.
+ * Walks the current task's user stack by frame pointers. Returns the number of addresses, at most
+ * `max`; 0: it has none. The kernel's own walk follows any register value, and the page fault that
+ * ends it costs a microsecond at each switch; this walk checks first.
  */
-static __always_inline __u32 stack__walk_user(void *ctx, struct task_struct *task, __u64 *addrs,
-					      __u32 max)
+WALKED_ONCE_BY_POINTER __u32 stack__follow(struct stack_addrs *addrs, __u32 max)
 {
-	struct pt_regs *regs = compat__user_regs(task);
+	struct pt_regs *regs = compat__user_regs(KERNEL_CURRENT());
 	struct {
 		__u64 fp, ret;
 	} frame;
@@ -47,17 +50,26 @@ static __always_inline __u32 stack__walk_user(void *ctx, struct task_struct *tas
 	__u64 sp = compat__user_sp(regs);
 	__u32 cnt;
 
-	if (!compat__frame_chain(regs, &addrs[0], &frame.fp))
-		return stack__kernel_walk(ctx, task, addrs);
-	for (cnt = 1; cnt < max; cnt++) {
+	if (!addrs || !compat__frame_chain(regs, &addrs->at[0], &frame.fp))
+		return 0;
+	for (cnt = 1; cnt < JANK_USTACK_MAX && cnt < max; cnt++) {
 		if (frame.fp < low || frame.fp - sp > STACK_REACH)
 			break;
 		low = frame.fp + sizeof(frame);
 		if (bpf_probe_read_user(&frame, sizeof(frame), (void *)frame.fp))
 			break;
-		addrs[cnt] = compat__strip(frame.ret);
+		addrs->at[cnt] = compat__strip(frame.ret);
 	}
 	return cnt;
+}
+
+/* The same where the kernel walks what has no frame pointers. max: at most JANK_USTACK_MAX. */
+static __always_inline __u32 stack__walk_user(void *ctx, struct task_struct *task, __u64 *addrs,
+					      __u32 max)
+{
+	__u32 cnt = stack__follow((struct stack_addrs *)addrs, max);
+
+	return cnt ? cnt : stack__kernel_walk(ctx, task, addrs);
 }
 
 /*
