@@ -100,6 +100,7 @@ static int try_set(struct report *report, const struct set *set)
 		.threshold_ns = 100 * NS_PER_MS,
 		.hang_ns = 5 * NS_PER_SEC,
 		.catalogue = catalogue,
+		.own_waits = true,
 		.only_pid = set->one_process ? getpid() : 0,
 		.uprobe_waits = set->uprobe_waits,
 		.frequency_hz = frequency(&set->features),

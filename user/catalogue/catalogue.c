@@ -320,6 +320,14 @@ bool catalogue_row__waits_itself(const struct catalogue_row *row)
 	return row->wait_symbol || row->wait_address;
 }
 
+bool catalogue__waits_itself(const struct catalogue *cat)
+{
+	for (size_t i = 0; i < catalogue__row_cnt(cat); i++)
+		if (catalogue_row__waits_itself(catalogue__row(cat, i)))
+			return true;
+	return false;
+}
+
 bool catalogue_row__parks_somewhere(const struct catalogue_row *row)
 {
 	for (size_t i = 0; i < row->parks.cnt; i++)

@@ -196,6 +196,7 @@ bool catalogue_row__parks_somewhere(const struct catalogue_row *row);
 
 /* True if its wait is a probed function: then only the probes on it see the loop. */
 bool catalogue_row__waits_itself(const struct catalogue_row *row);
+bool catalogue__waits_itself(const struct catalogue *cat); /* one of its rows does */
 
 /* The loop's name in records: the row's, or for NULL the name of the wait ("epoll"). */
 const char *catalogue__name_of_wait(const struct catalogue_row *row, uint32_t loop);

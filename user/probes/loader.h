@@ -37,6 +37,7 @@ struct loader_opts {
 	bool uprobe_waits;		   /* --backend uprobe */
 	bool no_marks;			   /* only marks of loops that are not seen without them */
 	unsigned marks_hz;		   /* see struct jank_conf */
+	bool own_waits;			   /* of the catalogue: catalogue__waits_itself */
 	bool compat_waits;		   /* some waits are of 32-bit programs (compat32.c) */
 	bool adjustable;		   /* loader__set_threshold will be called */
 	unsigned frequency_hz;

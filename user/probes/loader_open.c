@@ -339,7 +339,7 @@ static void choose_programs(struct loader *loader)
 		{ skel->progs.jank_on_poll, tracepoints && !loader->infer_begin },
 		{ skel->progs.jank_on_poll_x, tracepoints },
 		{ skel->progs.jank_on_mark, marks && features__has(feats, FEATURE_ATTACH_COOKIE) },
-		{ skel->progs.jank_on_custom, marks },
+		{ skel->progs.jank_on_custom, marks && loader->opts.own_waits },
 		{ skel->progs.jank_on_sys_enter, raw && !loader->infer_begin },
 		{ skel->progs.jank_on_sys_exit, raw },
 		{ skel->progs.jank_on_wait_begin, loader->wait == WAIT_UPROBES },

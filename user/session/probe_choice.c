@@ -120,6 +120,7 @@ int session__open_probes(struct session *s, struct err *err)
 		.follow = opts->follow,
 		.uprobe_waits = opts->backend == BACKEND_UPROBE,
 		.no_marks = opts->marks == MARKS_NEVER,
+		.own_waits = catalogue__waits_itself(s->selection.catalogue),
 		.marks_hz = opts->marks == MARKS_AUTO ? MARKS_BUSY_HZ : 0,
 		.frequency_hz = opts->frequency_hz,
 		.stack_sz = opts->stack_sz,
