@@ -57,7 +57,7 @@ HARDEN    := -fPIE -fstack-protector-strong -fstack-clash-protection $(call take
 SANFLAGS  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
 CPPFLAGS  += -I. -Iuser -I$(OUT) -D_GNU_SOURCE -DJANK_VERSION='"$(VERSION)"'
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) $(STATICFLAGS) $(HARDEN) -fno-strict-aliasing -pthread
-BPF_CFLAGS := -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Wno-unused-parameter \
+BPF_CFLAGS := -target bpf -mcpu=v3 -g -gno-column-info -O2 -Wall -Wextra -Wno-unused-parameter \
               -D__TARGET_ARCH_$(ARCH) -I. -Ivmlinux -idirafter /usr/include/$(TRIPLET)
 LDLIBS    := -lbpf -ldw -lxxhash -ljansson -lprotobuf-c -lelf -lz -llzma -liberty -lcap-ng -linih -lm -lpthread
 ifneq ($(STATIC),)
