@@ -254,6 +254,20 @@ static void open_control(struct session *s)
 		log__warn("%s", err.msg);
 }
 
+/* With -vv: what the start has taken so far, without the kernel's memory for the probes. */
+static void note_step(const struct session *s, const char *what)
+{
+	struct rusage use;
+
+	if (log__level() < LOG_DEBUG || getrusage(RUSAGE_SELF, &use))
+		return;
+	log__debug("start: %s after %llu ms, %ld ms of CPU time, %ld MB of memory", what,
+		   (clock__mono_ns() - s->begun_ns) / NS_PER_MS,
+		   (use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000 +
+			   (use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1000,
+		   use.ru_maxrss >> 10);
+}
+
 /* Its verifier needs most of that; a kernel that kills says nothing to us. */
 #define START_MEMORY_MB 60
 
@@ -307,6 +321,7 @@ static int open_session(struct session *s, struct err *err)
 		res = name_client__start(NAME_TASK_SITES, &s->sites, err);
 	if (!res)
 		res = features__probe(s->opts->disabled, s->opts->disabled_cnt, &s->features, err);
+	note_step(s, "helper processes and features");
 	if (!res)
 		res = features__require(&s->features, err);
 	/* Before there are threads or the helper process: a thread's capabilities are its own. */
@@ -329,8 +344,10 @@ static int open_session(struct session *s, struct err *err)
 		res = open_parts(s, err);
 	limits__raise();
 	report_little_memory();
+	note_step(s, "catalogue and outputs");
 	if (!res)
 		res = session__open_probes(s, err);
+	note_step(s, "loaded probes");
 	if (!res)
 		report_hidden_names();
 	if (!res && !preflight__in_initial_ns("pid"))
@@ -451,6 +468,7 @@ static int attach(struct session *s, struct err *err)
 		session__report_ready(s);
 	if (!res && s->opts->command == CMD_AGENT)
 		res = begin_state(s, err);
+	note_step(s, "attached probes");
 	if (!res)
 		log__verbose("tracing; waits by %s, samples by %s",
 			     loader__wait_probe(s->loader) == WAIT_UPROBES ? "uprobes"
@@ -602,6 +620,7 @@ int session__run(const struct options *opts, struct err *err)
 {
 	struct session s = {
 		.opts = opts,
+		.begun_ns = clock__mono_ns(),
 		.workload = { .go_fd = -1, .failed_fd = -1 },
 		.cost_meter = { .stats_fd = -1 },
 		.site_search = { .timer_fd = -1 },

@@ -599,6 +599,7 @@ struct run_end {
 
 struct session {
 	const struct options *opts;
+	uint64_t begun_ns; /* when the start began (CLOCK_MONOTONIC) */
 	struct features features;
 	struct host_info host;
 	struct selection selection;

@@ -36,7 +36,7 @@ const struct syscall_list tracer_calls = {
 	" socketpair recvmsg sendto shutdown"
 
 	/* our threads */
-	" setpriority getpriority sched_getaffinity sched_yield clock_nanosleep clock_getres"
+	" setpriority getpriority sched_getaffinity sched_yield clock_nanosleep clock_getres getrusage"
 	" tgkill getppid getgid getegid getsid",
 	tracer_rules,
 };
