@@ -111,7 +111,9 @@ def main():
     except OSError as error:
         bad.skip_all(f"no cgroup of our own, or no redis-server: {error}")
     app = App(group, "org.example.jank:remote")
-    agent = Agent("application", group, {"block": {"threshold": "30ms"}, "store": {"interval": "200ms"}})
+    # The app stalls until its package is found: each of these blocks is wanted.
+    agent = Agent("application", group, {"block": {"threshold": "30ms"}, "store": {"interval": "200ms"},
+                                         "limits": {"records-per-signature": 0}})
     servers = (named, plain, packed)
     bad.wait_for(lambda: all(server.ping() for server in servers) and app.do("stall") and
                  agent.records("interval") and len(agent.records("interval")[-1]["loops"]) == 4)
