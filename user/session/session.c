@@ -282,6 +282,14 @@ static void report_little_memory(void)
 			  left, START_MEMORY_MB);
 }
 
+static void report_container(void)
+{
+	if (!preflight__in_initial_ns("pid"))
+		log__info("process ids are those of this container, and only its processes are "
+			  "traced; outside of it, %u + N in records is process N of the machine",
+			  JANK_PID_OUTSIDE);
+}
+
 static void report_hidden_names(void)
 {
 	if (preflight__sees_kernel_addresses())
@@ -344,16 +352,13 @@ static int open_session(struct session *s, struct err *err)
 		res = open_parts(s, err);
 	limits__raise();
 	report_little_memory();
-	note_step(s, "catalogue and outputs");
 	if (!res)
 		res = session__open_probes(s, err);
 	note_step(s, "loaded probes");
-	if (!res)
+	if (!res) {
 		report_hidden_names();
-	if (!res && !preflight__in_initial_ns("pid"))
-		log__info("process ids are those of this container, and only its processes are "
-			  "traced; outside of it, %u + N in records is process N of the machine",
-			  JANK_PID_OUTSIDE);
+		report_container();
+	}
 	return res ? res : open_maps(s, err);
 }
 
