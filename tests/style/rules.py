@@ -271,7 +271,7 @@ def measured(root):
     """The README's table of cost is of a build that is not much older."""
     if not os.path.exists(os.path.join(root, "README.md")):
         return
-    found = re.search(r"\bof commit ([0-9a-f]+)", read(root, "README.md"))
+    found = re.search(r"\bof\s+commit\s+([0-9a-f]+)", read(root, "README.md"))
     if not found:
         yield "README.md: no commit of the table of cost: make bench-readme writes it"
         return

@@ -21,13 +21,13 @@ STEADY = {"jankbpf, everything on": "jankbpf, simjank 20,000/s",
           "bpftrace, tracepoints": "bpftrace tracepoints, simjank 20,000/s"}
 
 
-def per_cent(value):
-    return f"{'+' if value >= 0 else '−'} {abs(value):.1f} %"
+def signed(value, digits=0):
+    return f"{'+' if value >= 0 else '−'} {abs(value):.{digits}f}"
 
 
 def share(row):
     ends = row["interval"]
-    return per_cent(row["median"]) + (f" ({per_cent(ends[0])} to {per_cent(ends[1])})" if ends else "")
+    return signed(row["median"], 1) + " %" + (f" ({signed(ends[0])} to {signed(ends[1])})" if ends else "")
 
 
 def added_ns(row):
@@ -36,13 +36,12 @@ def added_ns(row):
 
 # title, part, table, how a row is said
 LINES = (
-    ("redis, 50 clients: CPU a request", "redis", "redis_cpu", share),
-    ("the same when the load begins", "redis", "redis_first", share),
-    ("redis, one client on its CPU", "redis", "redis_one_cpu", share),
-    ("the same when the load begins", "redis", "redis_one_first", share),
+    ("redis, 50 clients", "redis", "redis_cpu", share),
+    ("as the load begins", "redis", "redis_first", share),
+    ("redis, one client", "redis", "redis_one_cpu", share),
+    ("as the load begins", "redis", "redis_one_first", share),
     ("one dispatch", "micro", "epoll", added_ns),
-    ("own CPU at 20,000 dispatches/s", "own", "own_cpu", lambda row: f"{row['median']:.1f} %"),
-    ("own memory (PSS)", "own", "own_pss", lambda row: f"{row['median']:.0f} MB"),
+    ("own memory", "own", "own_pss", lambda row: f"{row['median']:.0f} MB"),
     ("start until at work", "own", "start_ready", lambda row: f"{row['median'] / 1000:.2f} s"),
 )
 
@@ -79,20 +78,18 @@ def text(bench):
     pairs = len(rows_of(bench, "redis", "redis_cpu")[COLUMNS[0][1]]["rounds"])
     base = rows_of(bench, "micro", "epoll")["base"]["median"]
     stop = rows_of(bench, "own", "stop")[COLUMNS[0][1]]["median"]
+    cpu = rows_of(bench, "own", "own_cpu")[STEADY[COLUMNS[0][0]]]["median"]
     kernel = ".".join(machine["kernel"].split(".")[:2])
     return "\n".join((
         *paragraph(f"One run of `make bench-readme` on {machine['date']} in a virtual machine with {machine['cpus']} CPUs "
-                   f"(kernel {kernel}), of commit {machine['commit']}: medians; in brackets, where the median lies with a "
-                   f"probability of 95 %, by {pairs} pairs of a traced and an untraced run. Other runs have other figures "
-                   "for the peers, too ([docs/peers.md](docs/peers.md)):"), "",
+                   f"(kernel {kernel}), of commit {machine['commit']}: medians; of redis the CPU time a request, with the "
+                   f"95 % interval of the median of {pairs} pairs ([peers](docs/peers.md) have other figures in other runs):"), "",
         *table(bench), "",
-        *paragraph("A load begins after a calm second, when messages have their probes. A dispatch is a round of epoll, of "
-                   f"{base:,.0f} ns. Ctrl-C ends a trace in {stop / 1000:.2f} s. Its processes, and their memory in MB: "
-                   f"{processes(bench)}."), "",
-        *paragraph("bpftrace by tracepoints shows only gaps. System calls of every process get slower by some 60 ns while "
-                   "system-call tracepoints are in use, as with any tool that uses them. What named messages cost: "
-                   "[docs/kernel-facts.md][cost]."), "",
-        "[cost]: docs/kernel-facts.md#what-jankbpf-costs-with-messages-named", ""))
+        *paragraph("A load begins after a calm second, when messages have their probes ([cost](docs/kernel-facts.md)). A "
+                   f"dispatch is a round of epoll, of {base:,.0f} ns; own CPU is {cpu:.1f} % at 20,000 a second. Ctrl-C ends a trace in {stop / 1000:.2f} s. "
+                   f"Memory (PSS) in MB: {processes(bench)}. System calls of every process get slower by some 60 ns while "
+                   "system-call tracepoints are in use, as with any tool that uses them. `make bench` measures on your "
+                   "machine; the summary of every run shows its own cost."), ""))
 
 
 def main():
