@@ -269,7 +269,7 @@ static void note_step(const struct session *s, const char *what)
 }
 
 /* Its verifier needs most of that; a kernel that kills says nothing to us. */
-#define START_MEMORY_MB 60
+#define START_MEMORY_MB 56
 
 static void report_little_memory(void)
 {
