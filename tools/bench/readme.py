@@ -86,8 +86,8 @@ def text(bench):
                    f"95 % interval of the median of {pairs} pairs ([peers](docs/peers.md) have other figures in other runs):"), "",
         *table(bench), "",
         *paragraph("A load begins after a calm second, when messages have their probes ([cost](docs/kernel-facts.md)). A "
-                   f"dispatch is a round of epoll, of {base:,.0f} ns; own CPU is {cpu:.1f} % at 20,000 a second. Ctrl-C ends a trace in {stop / 1000:.2f} s. "
-                   f"Memory (PSS) in MB: {processes(bench)}. System calls of every process get slower by some 60 ns while "
+                   f"dispatch is a round of epoll, of {base:,.0f} ns; own CPU is {cpu:.1f} % at 20,000 a second. "
+                   f"Ctrl-C ends a trace in {stop / 1000:.2f} s. Memory (PSS) in MB: {processes(bench)}. System calls of every process get slower by some 60 ns while "
                    "system-call tracepoints are in use, as with any tool that uses them. `make bench` measures on your "
                    "machine; the summary of every run shows its own cost."), ""))
 

@@ -72,11 +72,7 @@ int cgroup_cpu__path(const char *proc, uint32_t pid, uint32_t tid, char **ret)
 	return res;
 }
 
-/*
- * Reads the first numbers of a cgroup file, at most two; returns their count. "max" and -1 are not
- * numbers.
- */
-static int read_numbers(const char *dir, const char *name, unsigned long long ret[2])
+int cgroup__read_numbers(const char *dir, const char *name, unsigned long long ret[2])
 {
 	struct strbuf sb = STRBUF_INIT;
 	char path[PATH_MAX];
@@ -93,9 +89,9 @@ static bool read_quota(const char *dir, struct cgroup_quota *ret)
 {
 	unsigned long long us[2], period_us[2];
 
-	if (read_numbers(dir, "cpu.max", us) != 2) {
-		if (read_numbers(dir, "cpu.cfs_quota_us", us) != 1 ||
-		    read_numbers(dir, "cpu.cfs_period_us", period_us) != 1)
+	if (cgroup__read_numbers(dir, "cpu.max", us) != 2) {
+		if (cgroup__read_numbers(dir, "cpu.cfs_quota_us", us) != 1 ||
+		    cgroup__read_numbers(dir, "cpu.cfs_period_us", period_us) != 1)
 			return false;
 		us[1] = period_us[0];
 	}

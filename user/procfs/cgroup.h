@@ -37,6 +37,12 @@ bool cgroup_cpu__quota(const char *mount, char *path, struct cgroup_quota *ret);
  */
 uint64_t cgroup_memory__left(const char *mount, const char *list);
 
+/*
+ * Reads the first numbers of a cgroup's file, at most two; returns their count. "max" and -1 are
+ * not numbers. dir: of the cgroup.
+ */
+int cgroup__read_numbers(const char *dir, const char *name, unsigned long long ret[2]);
+
 /* Parser of /proc/PID/cgroup, for tests; changes the text. Returns a pointer into text, or NULL. */
 const char *cgroup_cpu__parse(char *text);
 

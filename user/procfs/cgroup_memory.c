@@ -9,7 +9,7 @@
 #include "procfs/cgroup.h"
 
 #define LIST_MAX (64u << 10)
-#define FILE_MAX (16u << 10)
+#define STAT_MAX (16u << 10)
 
 /* The files of a version, and where it is mounted. */
 struct version {
@@ -22,37 +22,33 @@ static const struct version versions[] = {
 	{ "", "memory.max", "memory.current", "\ninactive_file ", "\nactive_file " },
 };
 
-/* Reads a number after `key`, or at the begin (NULL). False: there is none, as with "max". */
-static bool read_number(const char *dir, const char *name, const char *key, uint64_t *ret)
+/* Returns the number after the key in memory.stat; 0: it has none. */
+static uint64_t stat_of(const char *dir, const char *key)
 {
 	struct strbuf sb = STRBUF_INIT;
-	unsigned long long number;
+	unsigned long long ret = 0;
 	char path[PATH_MAX];
-	const char *at = NULL;
-	bool found;
+	const char *at;
 
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	if (!file__read(path, FILE_MAX, &sb))
-		at = key ? strstr(strbuf__str(&sb), key) : strbuf__str(&sb);
-	found = at && sscanf(at + (key ? strlen(key) : 0), "%llu", &number) == 1;
-	if (found)
-		*ret = number;
+	snprintf(path, sizeof(path), "%s/memory.stat", dir);
+	at = file__read(path, STAT_MAX, &sb) ? NULL : strstr(strbuf__str(&sb), key);
+	if (at)
+		ret = strtoull(at + strlen(key), NULL, 10);
 	strbuf__free(&sb);
-	return found;
+	return ret;
 }
 
 /* The kernel can take pages of files back. */
 static uint64_t left_in(const char *dir, const struct version *version)
 {
-	uint64_t limit, used, inactive = 0, active = 0;
+	unsigned long long limit[2], used[2], files;
 
-	if (!read_number(dir, version->limit, NULL, &limit) ||
-	    !read_number(dir, version->usage, NULL, &used))
+	if (cgroup__read_numbers(dir, version->limit, limit) < 1 ||
+	    cgroup__read_numbers(dir, version->usage, used) < 1)
 		return UINT64_MAX;
-	read_number(dir, "memory.stat", version->inactive, &inactive);
-	read_number(dir, "memory.stat", version->active, &active);
-	used -= inactive + active < used ? inactive + active : used;
-	return limit > used ? limit - used : 0;
+	files = stat_of(dir, version->inactive) + stat_of(dir, version->active);
+	used[0] -= files < used[0] ? files : used[0];
+	return limit[0] > used[0] ? limit[0] - used[0] : 0;
 }
 
 /* path: of the cgroup below the mount; it is cut. */
@@ -74,7 +70,7 @@ static uint64_t least(const char *mount, char *path, const struct version *versi
 	return ret;
 }
 
-/* Returns the version whose line of /proc/PID/cgroup this is, and *ret_path in it; or NULL. */
+/* Returns the version that a line of /proc/PID/cgroup is about, or NULL. *ret_path: the cgroup. */
 static const struct version *version_of(char *line, char **ret_path)
 {
 	char *controllers = strchr(line, ':'), *path;

@@ -205,10 +205,12 @@ void session__on_busy_marks(struct session *s, const struct jank_rec_marks *rec)
 }
 
 /* A new program begins as a new process does. */
-static void reset_marks(struct session *s, struct process_entry *process)
+static void reset_marks(struct session *s, struct process_entry *process,
+			const struct jank_rec_exec *rec)
 {
 	bool off = s->processes.marks_later;
 
+	(void)rec;
 	if (off != process->marks_off && !loader__pause_marks(s->loader, process->pid, off))
 		process->marks_off = off;
 	process->duty = (struct mark_duty){ .on = !off };
@@ -275,13 +277,6 @@ static void report_exit(struct session *s, struct process_entry *process)
 		process_table__report_exit(&s->processes, process->pid);
 }
 
-static void exec_marks(struct session *s, struct process_entry *process,
-		       const struct jank_rec_exec *rec)
-{
-	(void)rec;
-	reset_marks(s, process);
-}
-
 /*
  * A part of this thread with state for each process is one row; NULL: nothing to do. The rows run
  * in this order.
@@ -291,7 +286,7 @@ static const struct process_module {
 			const struct jank_rec_exec *rec);
 	void (*on_exit)(struct session *s, struct process_entry *process);
 } modules[] = {
-	{ exec_marks, forget_marks },  /* marks, above */
+	{ reset_marks, forget_marks }, /* marks, above */
 	{ renew_probes, drop_probes }, /* probes/loader.h, uprobes/ */
 	{ NULL, drop_clock },	       /* enrich/machine.h */
 	{ NULL, name_histograms },     /* model/loop.h */
