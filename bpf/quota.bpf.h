@@ -38,13 +38,23 @@ static __always_inline u64 quota__queue_ns(struct cfs_rq *queue)
 	return begin_ns ? ns + BPF_CORE_READ(queue, rq, clock) - begin_ns : ns;
 }
 
+/* A group without a quota has this one (RUNTIME_INF in kernel/sched/sched.h). */
+#define QUOTA_UNLIMITED (~0ull)
+
+static __always_inline bool quota__limits(struct task_group *group)
+{
+	return !bpf_core_field_exists(group->cfs_bandwidth.quota) ||
+	       KREAD(group, cfs_bandwidth.quota) != QUOTA_UNLIMITED;
+}
+
 /*
- * The sum of all CPUs, without a throttling that has not ended. A minimised BTF made before this
- * field was used lacks it.
+ * The sum of all CPUs, without a throttling that has not ended; QUOTA_NONE: no group has a quota. A
+ * minimised BTF made before this field was used lacks it.
  */
 static __always_inline u64 quota__group_ns(struct task_struct *task)
 {
 	struct task_group *group;
+	bool limited = false;
 	u64 ns = 0;
 
 	if (!bpf_core_field_exists(task->sched_task_group) ||
@@ -56,9 +66,10 @@ static __always_inline u64 quota__group_ns(struct task_struct *task)
 		if (!group)
 			break;
 		ns += KREAD(group, cfs_bandwidth.throttled_time);
+		limited |= quota__limits(group);
 		group = KREAD(group, parent);
 	}
-	return ns;
+	return limited ? ns : QUOTA_NONE;
 }
 
 /* The field's name before 64eaf50731ac (5.19). */
@@ -104,6 +115,8 @@ static __always_inline u64 quota__throttled_ns(const struct jank_quota_mark *mar
 		    mark->queue == quota__queue_state(KREAD(task, se.cfs_rq)))
 			return 0;
 		ns = quota__group_ns(task);
+		if (ns == QUOTA_NONE) /* it was removed */
+			return 0;
 	} else {
 		return 0;
 	}

@@ -17,14 +17,17 @@ static __noinline int quota__mark(struct jank_quota_mark *mark, struct task_stru
 	if (!bpf_core_field_exists(task->se.cfs_rq) ||
 	    !bpf_core_field_exists(struct cfs_rq, throttle_count))
 		return 0;
-	if (quota__is_by_thread(task) && !KREAD(task, throttled))
-		return 0;
-	queue = BPF_CORE_READ(task, se.cfs_rq); /* see KREAD */
 	if (quota__is_by_thread(task)) {
+		if (!KREAD(task, throttled))
+			return 0;
+		queue = BPF_CORE_READ(task, se.cfs_rq); /* see KREAD */
 		mark->ns = quota__queue_ns(queue);
 		mark->queue = (u64)queue;
 	} else {
 		mark->ns = quota__group_ns(task);
+		if (mark->ns == QUOTA_NONE)
+			return 0;
+		queue = BPF_CORE_READ(task, se.cfs_rq);
 		mark->queue = BPF_CORE_READ(queue, throttle_count) ? QUOTA_THROTTLED
 								   : quota__queue_state(queue);
 	}
