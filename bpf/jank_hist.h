@@ -36,33 +36,23 @@ struct jank_hist {
 };
 _Static_assert(sizeof(struct jank_hist) == 24 + 4 * JANK_HIST_BUCKETS + 4, "jank_hist");
 
-/* floor(log2(ns)); 0 for 0. BPF has no count-leading-zeros. */
+/*
+ * floor(log2(ns)); 0 for 0. BPF has no count-leading-zeros. Without branches, which the verifier
+ * would walk in all combinations: sets all bits below the highest one, and counts them.
+ */
 static inline __attribute__((always_inline)) __u32 jank_hist__log2(__u64 ns)
 {
-	__u32 r = 0;
-
-	if (ns >> 32) {
-		ns >>= 32;
-		r = 32;
-	}
-	if (ns >> 16) {
-		ns >>= 16;
-		r += 16;
-	}
-	if (ns >> 8) {
-		ns >>= 8;
-		r += 8;
-	}
-	if (ns >> 4) {
-		ns >>= 4;
-		r += 4;
-	}
-	if (ns >> 2) {
-		ns >>= 2;
-		r += 2;
-	}
-	r += ns >> 1;
-	return r;
+	ns >>= 1;
+	ns |= ns >> 1;
+	ns |= ns >> 2;
+	ns |= ns >> 4;
+	ns |= ns >> 8;
+	ns |= ns >> 16;
+	ns |= ns >> 32;
+	ns -= ns >> 1 & 0x5555555555555555;
+	ns = (ns & 0x3333333333333333) + (ns >> 2 & 0x3333333333333333);
+	ns = (ns + (ns >> 4)) & 0x0f0f0f0f0f0f0f0f;
+	return ns * 0x0101010101010101 >> 56;
 }
 
 /* Returns the bucket of a duration in ns; log2 is jank_hist__log2(ns). */

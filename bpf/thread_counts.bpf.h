@@ -6,15 +6,11 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/record.bpf.h"
 
-WALKED_ONCE int thread__bucket(u64 ns)
-{
-	return jank_hist__bucket(ns, jank_hist__log2(ns));
-}
-
 /* Counts a duration in ns. Returns true when the counter is full. */
 static __always_inline bool thread__count(struct jank_hist *hist, u64 ns)
 {
-	__u32 bucket = thread__bucket(ns), cnt = 0;
+	__u64 bucket = jank_hist__bucket(ns, jank_hist__log2(ns));
+	__u32 cnt = 0;
 
 	if (bucket < JANK_HIST_BUCKETS)
 		cnt = ++hist->cnt[bucket];
