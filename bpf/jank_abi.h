@@ -125,6 +125,8 @@ enum { JANK_SYSCALL_CLASSES(JANK_X_CLASS) };
 enum { JANK_LOOPS(JANK_X_LOOP) };
 enum { JANK_RECORDS(JANK_X_RECORD) };
 enum { JANK_LOSSES(JANK_X_LOSS) JANK_LOSS_CNT };
+/* Places in jank_tails of the programs that the probe of switches enters. */
+enum { JANK_TAIL_LEAVE, JANK_TAIL_ARRIVE, JANK_TAIL_CNT };
 #undef JANK_X_STATE
 #undef JANK_X_CLASS
 #undef JANK_X_LOOP

@@ -96,17 +96,24 @@ struct jank_nest {
  */
 struct jank_thread {
 	/* hot cache line: everything that a fast dispatch uses */
-	__u64 start_ns;		       /* begin of the open dispatch; 0: none is open */
-	__u64 mark_ns;		       /* time up to which state_ns is accounted */
+	__u64 start_ns; /* begin of the open dispatch; 0: none is open */
+	union {
+		__u64 mark_ns;	  /* time up to which state_ns is accounted */
+		__u64 woken_tick; /* in its loop's wait: the kernel's jiffies at woken_ns */
+	};
 	__u64 exec_sum_ns, exec_at_ns; /* the CPU clock at start_ns, see thread__cpu_ns */
-	__u64 clock_off_ns; /* CLOCK_MONOTONIC minus the run queue's clock, at the last switch-in */
-	__u64 sp;	    /* user stack pointer of the loop's outermost wait */
-	__s32 fd;	    /* the loop's epoll descriptor; -1: not known */
-	__u32 state;	    /* JANK_STATE_*, while a dispatch is open */
-	__u8 phase;	    /* JANK_PHASE_* */
-	__u8 loop;	    /* JANK_LOOP_* */
-	__u8 accounted;	    /* it was off the CPU in this dispatch: state_ns is in use */
-	__u8 looper_entry;  /* in pollOnce, before its epoll_wait */
+	/*
+	 * CLOCK_MONOTONIC minus the run queue's clock, when the thread got the CPU with a dispatch
+	 * open; 0: it did not since its loop's wait
+	 */
+	__u64 clock_off_ns;
+	__u64 sp;	   /* user stack pointer of the loop's outermost wait */
+	__s32 fd;	   /* the loop's epoll descriptor; -1: not known */
+	__u32 state;	   /* JANK_STATE_*, while a dispatch is open */
+	__u8 phase;	   /* JANK_PHASE_* */
+	__u8 loop;	   /* JANK_LOOP_* */
+	__u8 accounted;	   /* it was off the CPU in this dispatch: state_ns is in use */
+	__u8 looper_entry; /* in pollOnce, before its epoll_wait */
 	__s32 ready_cnt;
 	__u64 start_delay_ns; /* of the open dispatch: from the wake-up to start_ns */
 	/*

@@ -19,6 +19,7 @@ struct jank_scripts_map jank_scripts SEC(".maps");
 struct jank_script_any_map jank_script_any SEC(".maps");
 struct jank_globs_map jank_globs SEC(".maps");
 struct jank_cgroups_map jank_cgroups SEC(".maps");
+struct jank_tails_map jank_tails SEC(".maps");
 struct jank_marks_map jank_marks SEC(".maps");
 struct jank_shares_map jank_shares SEC(".maps");
 struct jank_ring_map jank_ring SEC(".maps");

@@ -113,6 +113,13 @@ struct jank_cgroups_map {
 	__type(key, __u32);
 	__type(value, __u32);
 };
+/* The programs of a switch that jank_on_switch enters; the others' of another hook cannot be here. */
+struct jank_tails_map {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, JANK_TAIL_CNT);
+	__type(key, __u32);
+	__type(value, __u32);
+};
 struct jank_marks_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, JANK_MARK_MAX);
@@ -250,6 +257,7 @@ extern struct jank_scripts_map jank_scripts SEC(".maps");
 extern struct jank_script_any_map jank_script_any SEC(".maps");
 extern struct jank_globs_map jank_globs SEC(".maps");
 extern struct jank_cgroups_map jank_cgroups SEC(".maps");
+extern struct jank_tails_map jank_tails SEC(".maps");
 extern struct jank_marks_map jank_marks SEC(".maps");
 extern struct jank_shares_map jank_shares SEC(".maps");
 extern struct jank_ring_map jank_ring SEC(".maps");

@@ -406,6 +406,23 @@ static __noinline int poll__epoll_turn(struct jank_thread *t, struct task_struct
 	return 0;
 }
 
+/* jank_rec_block.behind: a thread that sleeps has nothing to do, if no freeze made it leave. */
+static __always_inline __u32 poll__behind(bool sleeps, bool frozen)
+{
+	return sleeps && !frozen ? loop_wait__behind(0) : 0;
+}
+
+/* The same as poll__or_epoll_leaves for a thread that leaves the CPU in epoll. */
+static __always_inline bool poll__epoll_leaves(struct jank_thread *t, struct task_struct *task,
+					       struct pt_regs *regs, bool sleeps, bool frozen,
+					       u64 now)
+{
+	bool begun = loop_wait__begun(t, task, regs, now, poll__behind(sleeps, frozen));
+
+	t->nested_left = !begun && !frozen; /* a wait that was interrupted has returned */
+	return begun;
+}
+
 /*
  * A thread leaves the CPU in a dispatch: does its loop's wait begin with that? A freeze interrupts
  * the wait, which returns for it, and is called again when the thread is thawed: nothing was done
@@ -415,8 +432,6 @@ static __always_inline bool poll__or_epoll_leaves(struct jank_thread *t, struct 
 						  bool sleeps, bool frozen, u64 now)
 {
 	struct pt_regs *regs = compat__user_regs(task);
-	/* a thread that sleeps has nothing to do, if no freeze made it leave */
-	__u32 behind = sleeps && !frozen ? loop_wait__behind(0) : 0;
 	struct jank_place at;
 	bool begun;
 	s32 nr;
@@ -426,21 +441,19 @@ static __always_inline bool poll__or_epoll_leaves(struct jank_thread *t, struct 
 	nr = compat__syscall_nr(regs);
 	if (nr < 0)
 		return false;
-	if (loop_wait__is_epoll(nr)) {
-		begun = loop_wait__begun(t, task, regs, now, behind);
-	} else if (t->loop == JANK_LOOP_POLL && poll__class_waits(poll__class(nr))) {
+	if (loop_wait__is_epoll(nr))
+		return poll__epoll_leaves(t, task, regs, sleeps, frozen, now);
+	if (t->loop == JANK_LOOP_POLL && poll__class_waits(poll__class(nr))) {
 		at = poll__place(regs, nr, poll__class(nr));
 		poll__read_set(&at);
 		poll__learn(t, task, &at);
-		begun = poll__begun(t, &at, now, behind);
-	} else {
-		begun = poll__class_waits(poll__class(nr)) &&
-			poll__waits_for_epoll(t, poll__class(nr));
-		if (begun)
-			poll__epoll_begun(t, task, now, behind);
+		begun = poll__begun(t, &at, now, poll__behind(sleeps, frozen));
+		t->nested_left = !begun && !frozen; /* a wait that was interrupted has returned */
 		return begun;
 	}
-	t->nested_left = !begun && !frozen; /* a wait that was interrupted has returned */
+	begun = poll__class_waits(poll__class(nr)) && poll__waits_for_epoll(t, poll__class(nr));
+	if (begun)
+		poll__epoll_begun(t, task, now, poll__behind(sleeps, frozen));
 	return begun;
 }
 

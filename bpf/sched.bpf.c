@@ -5,60 +5,148 @@
 #include "bpf/loop.bpf.h"
 #include "bpf/preempt.bpf.h"
 
+/*
+ * --- switches
+ *
+ * jank_on_switch does what most of them need. It enters the other two by tail calls, each of which
+ * does all that its half of a switch may need. A kernel without tail calls in a program with
+ * functions has both in one program (FEATURE_TAIL_CALLS).
+ */
+
+/* The task that leaves the CPU. now: 0: the time is read if it is needed. */
+static __always_inline void sched__left(__u64 *ctx, struct task_struct *task, bool preempt, u64 now)
+{
+	struct jank_thread *t = filter__maybe(task) ? thread__get(task) : NULL;
+
+	if (t)
+		thread__is(t, task);
+	if (t && t->start_ns) {
+		if (!now)
+			now = bpf_ktime_get_ns();
+		sched__leave(ctx, t, task, preempt, compat__switch_state(ctx, task), now);
+		return;
+	}
+	if (t && thread__waits(t)) {
+		now = bpf_ktime_get_ns();
+		sched__leave_wait(t, task, preempt || !(compat__switch_state(ctx, task) & 0xffff),
+				  now);
+	} else if (t && t->parks && t->phase == JANK_PHASE_CANDIDATE && !preempt &&
+		   compat__switch_state(ctx, task) & TASK_INTERRUPTIBLE) {
+		now = bpf_ktime_get_ns();
+		park__considers(t, now);
+	}
+	if (waker_watch__is_on()) {
+		if (!now)
+			now = bpf_ktime_get_ns();
+		waker_watch__leave(ctx, task, preempt, compat__switch_state(ctx, task), now);
+	}
+}
+
+/* The task that gets the CPU. */
+static __always_inline void sched__came(struct task_struct *task)
+{
+	struct jank_thread *t = filter__maybe(task) ? thread__get(task) : NULL;
+	u64 now = bpf_ktime_get_ns();
+
+	if (t) {
+		thread__sync_clock(t, task, now);
+		if (t->start_ns) {
+			sched__arrive(t, task, now);
+			if (jank_conf.copy_sz)
+				copy_user_stack__release(pids__tid(task));
+			return;
+		}
+		if (thread__waits(t))
+			sched__arrive_in_wait(t, task, now);
+		if (t->phase == JANK_PHASE_PARKED)
+			park__arrives(t, task, now);
+		else if (t->phase == JANK_PHASE_CANDIDATE && t->parks & JANK_PARKS_MAIN)
+			park__meets(t, task, now);
+	}
+	if (waker_watch__is_on())
+		waker_watch__arrive(task, now);
+}
+
+/* Does its arrival need no more than what is done here? */
+static __always_inline bool sched__came_plainly(struct task_struct *task)
+{
+	struct jank_thread *t = filter__maybe(task) ? thread__get(task) : NULL;
+
+	if (waker_watch__is_on())
+		return false;
+	if (!t)
+		return true;
+	if (t->start_ns || t->phase == JANK_PHASE_PARKED ||
+	    (t->phase == JANK_PHASE_CANDIDATE && t->parks & JANK_PARKS_MAIN) ||
+	    (t->due && sched__may_keep_start(t)))
+		return false;
+	t->due = 0;
+	return true;
+}
+
+static __always_inline int sched__arrives(__u64 *ctx, struct task_struct *task)
+{
+	if (!sched__came_plainly(task))
+		bpf_tail_call(ctx, &jank_tails, JANK_TAIL_ARRIVE);
+	return 0;
+}
+
+/* The same for a task that leaves the CPU. */
+static __always_inline bool sched__left_plainly(__u64 *ctx, struct task_struct *task, bool preempt)
+{
+	struct jank_thread *t = filter__maybe(task) ? thread__get(task) : NULL;
+	unsigned int state;
+
+	if (t)
+		thread__is(t, task);
+	if (t && t->start_ns)
+		return sched__waits_in_epoll(t, task, preempt, compat__switch_state(ctx, task));
+	if (waker_watch__is_on() || (t && t->parks && t->phase == JANK_PHASE_CANDIDATE))
+		return false;
+	if (t && thread__waits(t)) {
+		state = compat__switch_state(ctx, task);
+		sched__leave_wait(t, task, preempt || !(state & 0xffff), bpf_ktime_get_ns());
+	}
+	return true;
+}
+
 TRACEPOINT("sched_switch")
 int jank_on_switch(__u64 *ctx)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	bool preempt = ctx[0];
 	u64 now = history__is_on() ? history__switch(ctx, prev, next, preempt) : 0;
-	struct jank_thread *t;
 
 	slices__switch(prev, next, now);
-	t = filter__maybe(prev) ? thread__get(prev) : NULL;
-	if (t)
-		thread__is(t, prev);
-	if (t && t->start_ns) {
-		if (!now)
-			now = bpf_ktime_get_ns();
-		sched__leave(ctx, t, prev, preempt, compat__switch_state(ctx, prev), now);
-	} else {
-		if (t && thread__waits(t)) {
-			now = bpf_ktime_get_ns();
-			sched__leave_wait(t, prev,
-					  preempt || !(compat__switch_state(ctx, prev) & 0xffff),
-					  now);
-		} else if (t && t->parks && t->phase == JANK_PHASE_CANDIDATE && !preempt &&
-			   compat__switch_state(ctx, prev) & TASK_INTERRUPTIBLE) {
-			now = bpf_ktime_get_ns();
-			park__considers(t, now);
-		}
-		if (waker_watch__is_on()) {
-			if (!now)
-				now = bpf_ktime_get_ns();
-			waker_watch__leave(ctx, prev, preempt, compat__switch_state(ctx, prev),
-					   now);
-		}
-	}
-	t = filter__maybe(next) ? thread__get(next) : NULL;
-	if (t) {
-		if (!now)
-			now = bpf_ktime_get_ns();
-		thread__sync_clock(t, next, now);
-		if (t->start_ns) {
-			sched__arrive(t, next, now);
-			if (jank_conf.copy_sz)
-				copy_user_stack__release(pids__tid(next));
-			return 0;
-		}
-		if (thread__waits(t))
-			sched__arrive_in_wait(t, next, now);
-		if (t->phase == JANK_PHASE_PARKED)
-			park__arrives(t, next, now);
-		else if (t->phase == JANK_PHASE_CANDIDATE && t->parks & JANK_PARKS_MAIN)
-			park__meets(t, next, now);
-	}
-	if (waker_watch__is_on())
-		waker_watch__arrive(next, now);
+	if (!sched__left_plainly(ctx, prev, preempt))
+		bpf_tail_call(ctx, &jank_tails, JANK_TAIL_LEAVE);
+	return sched__arrives(ctx, next);
+}
+
+TRACEPOINT("sched_switch")
+int jank_at_leave(__u64 *ctx)
+{
+	sched__left(ctx, (void *)ctx[1], ctx[0], 0);
+	return sched__arrives(ctx, (void *)ctx[2]);
+}
+
+TRACEPOINT("sched_switch")
+int jank_at_arrive(__u64 *ctx)
+{
+	sched__came((void *)ctx[2]);
+	return 0;
+}
+
+TRACEPOINT("sched_switch")
+int jank_on_switch_whole(__u64 *ctx)
+{
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	bool preempt = ctx[0];
+	u64 now = history__is_on() ? history__switch(ctx, prev, next, preempt) : 0;
+
+	slices__switch(prev, next, now);
+	sched__left(ctx, prev, preempt, now);
+	sched__came(next);
 	return 0;
 }
 

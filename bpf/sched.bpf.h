@@ -17,6 +17,9 @@
 #include "bpf/waker.bpf.h"
 #include "bpf/waker_watch.bpf.h"
 
+/* CONFIG_HZ is at least 100. */
+#define TICK_MAX_NS 10000000
+
 /* A wake-up may precede the thread's leaving the CPU by at most this time. */
 #define EARLY_WAKE_NS 1000000
 
@@ -76,6 +79,7 @@ WALKED_ONCE_BY_POINTER int sched__ask(struct jank_thread *t, __u32 state, u64 no
 static __always_inline void sched__due(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	t->woken_ns = now;
+	t->woken_tick = bpf_jiffies64();
 	quota__mark(&t->quota, task);
 	t->due = 1;
 }
@@ -84,9 +88,10 @@ static __always_inline void sched__due(struct jank_thread *t, struct task_struct
  * A thread leaves the CPU in its loop's wait. Asleep it is not due, unless a waker came before it
  * left: the waker has set `due`, and the thread has not got the CPU since.
  */
-static __noinline int sched__leave_wait(struct jank_thread *t, struct task_struct *task,
-					bool runnable, u64 now)
+static __always_inline void sched__leave_wait(struct jank_thread *t, struct task_struct *task,
+					      bool runnable, u64 now)
 {
+	t->clock_off_ns = 0; /* a dispatch begins on a CPU that is not known yet */
 	if (runnable) {
 		if (!t->woken_ns)
 			sched__due(t, task, now);
@@ -98,7 +103,6 @@ static __noinline int sched__leave_wait(struct jank_thread *t, struct task_struc
 		t->frozen_ns = 0;
 		t->due = 0;
 	}
-	return 0;
 }
 
 /* The same when the loop's wait begins here. */
@@ -189,6 +193,17 @@ static __always_inline bool sched__keeps_start(s64 delay_ns)
 	       delay_ns >= (s64)(thread__threshold_ns() / 10);
 }
 
+/*
+ * May the delay of a start be worth a record? By ticks, since reading the clock costs more than all
+ * else here.
+ */
+static __always_inline bool sched__may_keep_start(const struct jank_thread *t)
+{
+	u64 ticks = bpf_jiffies64() - t->woken_tick;
+
+	return t->frozen_ns || sched__keeps_start((s64)((ticks + 1) * TICK_MAX_NS - 1));
+}
+
 /* A thread in its loop's wait gets the CPU. */
 static __always_inline void sched__arrive_in_wait(struct jank_thread *t, struct task_struct *task,
 						  u64 now)
@@ -210,6 +225,27 @@ static __always_inline bool sched__waits(struct jank_thread *t, struct task_stru
 		sched__freeze_wait(t, task, now);
 	else
 		sched__begin_wait(t, task, !sleeps, now);
+	return true;
+}
+
+/*
+ * Does the loop's wait in epoll begin there? What sched__leave would do is done then. A thread that
+ * a freeze makes leave is in no system call (get_signal in kernel/signal.c).
+ */
+static __always_inline bool sched__waits_in_epoll(struct jank_thread *t, struct task_struct *task,
+						  bool preempted, unsigned int task_state)
+{
+	bool sleeps = !preempted && task_state & 0xffff;
+	struct pt_regs *regs = compat__user_regs(task);
+	u64 now;
+
+	if (!jank_conf.infer_begin || t->nested_left || !compat__in_syscall(regs) ||
+	    !loop_wait__is_epoll(compat__syscall_nr(regs)))
+		return false;
+	now = bpf_ktime_get_ns();
+	if (!poll__epoll_leaves(t, task, regs, sleeps, false, now))
+		return false;
+	sched__begin_wait(t, task, !sleeps, now);
 	return true;
 }
 

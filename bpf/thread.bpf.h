@@ -76,8 +76,8 @@ static __always_inline u64 thread__cpu_ns(const struct jank_thread *t, struct ta
 }
 
 /*
- * Measures the offset between the run queue's clock and CLOCK_MONOTONIC. Call it when the thread
- * gets the CPU: the kernel has just set exec_start.
+ * Measures the offset between the run queue's clock and CLOCK_MONOTONIC. Call it when a thread with
+ * a dispatch gets the CPU: the kernel has just set exec_start.
  */
 static __always_inline void thread__sync_clock(struct jank_thread *t, struct task_struct *task,
 					       u64 now)
@@ -174,7 +174,7 @@ WALKED_ONCE_BY_POINTER int thread__arrive_late(struct jank_thread *t, u64 now)
 	 * The offset was measured when the thread got the CPU. Out of bounds, it is that of another
 	 * CPU.
 	 */
-	if (exec_at < t->mark_ns || exec_at > now)
+	if (!t->clock_off_ns || exec_at < t->mark_ns || exec_at > now)
 		thread__sync_clock(t, task, now);
 	ran = thread__cpu_ns(t, task, now) - t->state_ns[JANK_STATE_RUNNING];
 	if (ran < 0 || ran > (s64)(now - t->mark_ns))

@@ -302,9 +302,11 @@ static int attach_raw_tp(const char *name)
 	return err;
 }
 
+/* With BTF, do not attach: the detachment waits 15 ms for the programs that run. */
 int probe__file_fault(const struct btf *btf)
 {
-	return attach_raw_tp("mm_filemap_fault");
+	return btf ? load_tp_btf(btf, "btf_trace_mm_filemap_fault")
+		   : attach_raw_tp("mm_filemap_fault");
 }
 
 int probe__cache_add(const struct btf *btf)
@@ -359,6 +361,35 @@ int probe__switch_state(const struct btf *btf)
 	if (!type || !btf_is_func_proto(type))
 		return id < 0 ? id : -EOPNOTSUPP;
 	return btf_vlen(type) >= 5 ? 0 : -EOPNOTSUPP;
+}
+
+/* A tail call beside a function. */
+int probe__tail_calls(const struct btf *btf)
+{
+	int map = bpf_map_create(BPF_MAP_TYPE_PROG_ARRAY, NULL, 4, 4, 1, NULL), err;
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_6, .src_reg = BPF_REG_1 },
+		{ .code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_CALL, .imm = 7 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_1, .src_reg = BPF_REG_6 },
+		{ .code = BPF_LD | BPF_DW | BPF_IMM,
+		  .dst_reg = BPF_REG_2,
+		  .src_reg = BPF_PSEUDO_MAP_FD,
+		  .imm = map },
+		{},
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_3 },
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_tail_call },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 }, /* the function */
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+
+	if (map < 0)
+		return map;
+	err = close_probe(bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL, "GPL", insns,
+					sizeof(insns) / sizeof(*insns), NULL));
+	close(map);
+	return err;
 }
 
 int probe__task_pt_regs(const struct btf *btf)

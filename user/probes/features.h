@@ -54,6 +54,10 @@
 	  "the state that a thread leaves the CPU in, as of then",                                 \
 	  "it is read from the thread, where a waker may just have changed it",                    \
 	  "boot a kernel from 5.18 on")                                                            \
+	X(TAIL_CALLS, tail_calls, OPTIONAL, "5.10 (e411901c0b77; arm64: 6.0, d4609a5d8c70)",       \
+	  "the probe of switches enters a program apart for what few of them need",                \
+	  "that probe is one program: a start takes longer",                                       \
+	  "boot a kernel from 5.10 on, on arm64 from 6.0 on")                                      \
 	X(SYSCALL_TRACEPOINTS, syscall_tracepoints, OPTIONAL, "2.6.31",                            \
 	  "an epoll wait's begin and end at the least cost for other system calls",                \
 	  "waits are seen through raw_syscalls or uprobes",                                        \

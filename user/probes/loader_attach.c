@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Attaches the probes that do not belong to one process; detaches everything. */
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -134,6 +135,12 @@ void loader__free(struct loader *loader)
 	free(loader);
 }
 
+/* Entered by another program. */
+static bool is_tail(const struct jankbpf *skel, const struct bpf_program *prog)
+{
+	return prog == skel->progs.jank_at_leave || prog == skel->progs.jank_at_arrive;
+}
+
 /* Attached separately: by loader__see_compat or attach_waits, or as an iterator. */
 static bool attached_apart(const struct loader *loader, const struct bpf_program *prog)
 {
@@ -141,7 +148,7 @@ static bool attached_apart(const struct loader *loader, const struct bpf_program
 
 	if (prog == skel->progs.jank_on_sys_enter || prog == skel->progs.jank_on_sys_exit)
 		return loader->compat_apart;
-	return prog == skel->progs.jank_on_task ||
+	return prog == skel->progs.jank_on_task || is_tail(skel, prog) ||
 	       bpf_program__type(prog) == BPF_PROG_TYPE_TRACEPOINT;
 }
 
@@ -330,6 +337,27 @@ int loader__see(struct loader *loader, bool see, struct err *err)
 	return 0;
 }
 
+/* The programs that others enter by a tail call. The last one first: jank_at_leave enters it. */
+static int enter_tails(struct loader *loader, struct err *err)
+{
+	const struct jankbpf *skel = loader->skel;
+	const struct bpf_program *progs[JANK_TAIL_CNT] = {
+		[JANK_TAIL_LEAVE] = skel->progs.jank_at_leave,
+		[JANK_TAIL_ARRIVE] = skel->progs.jank_at_arrive,
+	};
+
+	for (__u32 i = JANK_TAIL_CNT; i--;) {
+		int fd = bpf_program__fd(progs[i]);
+
+		if (fd >= 0 &&
+		    bpf_map_update_elem(bpf_map__fd(skel->maps.jank_tails), &i, &fd, BPF_ANY))
+			return err__set_exit(err, JANK_EXIT_CANNOT, errno,
+					     "cannot enter '%s': %s; see `jankbpf doctor`",
+					     bpf_program__name(progs[i]), strerror(errno));
+	}
+	return 0;
+}
+
 int loader__attach(struct loader *loader, struct err *err)
 {
 	int res = loader__sample(loader, true, err);
@@ -337,7 +365,7 @@ int loader__attach(struct loader *loader, struct err *err)
 	if (res)
 		return res;
 	learn_perf_links(loader);
-	res = attach_iter(loader, err);
+	res = enter_tails(loader, err) ?: attach_iter(loader, err);
 	if (!res)
 		res = attach_programs(loader, err);
 	if (!res && loader__is_all(loader))

@@ -330,10 +330,15 @@ static void choose_programs(struct loader *loader)
 	bool looper = features__has(feats, FEATURE_UPROBE);
 	bool marks = looper && loader->opts.catalogue;
 	bool file_fault = features__has(feats, FEATURE_FILE_FAULT);
+	bool tails = features__has(feats, FEATURE_TAIL_CALLS);
 	const struct {
 		struct bpf_program *prog;
 		bool wanted;
 	} rows[] = {
+		{ skel->progs.jank_on_switch, tails },
+		{ skel->progs.jank_at_leave, tails },
+		{ skel->progs.jank_at_arrive, tails },
+		{ skel->progs.jank_on_switch_whole, !tails },
 		{ skel->progs.jank_on_epoll, tracepoints && !loader->infer_begin },
 		{ skel->progs.jank_on_epoll_x, tracepoints },
 		{ skel->progs.jank_on_poll, tracepoints && !loader->infer_begin },
