@@ -172,7 +172,7 @@ static __always_inline void iter__confirm(struct jank_thread *t, struct task_str
 	if (t->loop != JANK_LOOP_POLL || !bpf_map_lookup_elem(&jank_parks, &place))
 		return;
 	loop_wait__send_loop(t, task, now);
-	loop_wait__send(t, task, now);
+	loop_wait__send_of(t, task, now);
 	t->trial = 0;
 }
 

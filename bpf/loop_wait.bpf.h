@@ -35,7 +35,8 @@ static __noinline int loop_wait__send_loop(struct jank_thread *t, struct task_st
 	return record__send(&rec, sizeof(rec));
 }
 
-static __noinline int loop_wait__send(struct jank_thread *t, struct task_struct *task, u64 now)
+static __always_inline int loop_wait__send_of(struct jank_thread *t, struct task_struct *task,
+					      u64 now)
 {
 	struct pt_regs *regs = compat__user_regs(task);
 	struct jank_rec_wait *rec = record__reserve(sizeof(*rec));
@@ -54,6 +55,12 @@ static __noinline int loop_wait__send(struct jank_thread *t, struct task_struct 
 	record__comm(rec->comm, task);
 	bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);
 	return 0;
+}
+
+/* The same for the current task. */
+WALKED_ONCE_BY_POINTER int loop_wait__send(struct jank_thread *t, u64 now)
+{
+	return t ? loop_wait__send_of(t, KERNEL_CURRENT(), now) : -1;
 }
 
 /* The open dispatch is not reported: when it ended is not known. */
@@ -84,7 +91,7 @@ WALKED_ONCE int loop_wait__announce(u64 now)
 	loop_wait__send_loop(t, task, now);
 	if (!t->needs_copy)
 		copy_user_stack__send_wait(now);
-	return loop_wait__send(t, task, now);
+	return loop_wait__send(t, now);
 }
 
 WALKED_ONCE_BY_POINTER int loop_wait__adopt(struct jank_thread *t, s32 fd, u64 sp, u64 now)
@@ -237,7 +244,7 @@ static __noinline int loop_wait__at_depth(struct jank_thread *t, struct task_str
 	if (!nest__turn(t, sp, now))
 		return 0;
 	copy_user_stack__send_wait(now);
-	return loop_wait__send(t, task, now);
+	return loop_wait__send(t, now);
 }
 
 /* A thread is about to wait in epoll. sp: see loop_wait__sp. */

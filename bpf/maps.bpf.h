@@ -113,7 +113,7 @@ struct jank_cgroups_map {
 	__type(key, __u32);
 	__type(value, __u32);
 };
-/* The programs of a switch that jank_on_switch enters; the others' of another hook cannot be here. */
+/* Programs that jank_on_switch enters. Only those of the same tracepoint can be here. */
 struct jank_tails_map {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, JANK_TAIL_CNT);

@@ -86,8 +86,14 @@ static __always_inline bool sched__came_plainly(struct task_struct *task)
 
 static __always_inline int sched__arrives(__u64 *ctx, struct task_struct *task)
 {
-	if (!sched__came_plainly(task))
-		bpf_tail_call(ctx, &jank_tails, JANK_TAIL_ARRIVE);
+	struct jank_thread *t;
+
+	if (sched__came_plainly(task))
+		return 0;
+	bpf_tail_call(ctx, &jank_tails, JANK_TAIL_ARRIVE);
+	t = thread__get(task); /* it is not loaded yet */
+	if (t && t->start_ns)
+		sched__arrive_plainly(t, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -116,10 +122,16 @@ int jank_on_switch(__u64 *ctx)
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	bool preempt = ctx[0];
 	u64 now = history__is_on() ? history__switch(ctx, prev, next, preempt) : 0;
+	struct jank_thread *t;
 
 	slices__switch(prev, next, now);
-	if (!sched__left_plainly(ctx, prev, preempt))
+	if (!sched__left_plainly(ctx, prev, preempt)) {
 		bpf_tail_call(ctx, &jank_tails, JANK_TAIL_LEAVE);
+		t = thread__get(prev); /* it is not loaded yet */
+		if (t && t->start_ns)
+			sched__leave_plainly(t, prev, preempt, compat__switch_state(ctx, prev),
+					     bpf_ktime_get_ns());
+	}
 	return sched__arrives(ctx, next);
 }
 

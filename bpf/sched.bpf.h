@@ -304,6 +304,34 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 }
 
 /*
+ * The same until jank_at_leave is loaded: the time, without the stack and the details of the wait.
+ */
+static __always_inline void sched__leave_plainly(struct jank_thread *t, struct task_struct *task,
+						 bool preempted, unsigned int task_state, u64 now)
+{
+	struct jank_rec_stack *rec = &t->span.rec;
+	__u32 state = JANK_STATE_RUNNABLE;
+	s32 nr = -1;
+
+	if (t->off)
+		return;
+	if (t->state != JANK_STATE_RUNNING)
+		thread__arrive_late(t, now);
+	thread__account(t, JANK_STATE_RUNNING, now);
+	t->accounted = 1;
+	if (!preempted && task_state & 0xffff)
+		state = classify_block__blocked(task, task_state, &nr);
+	stack__begin(rec, JANK_REC_STACK, task, t->start_ns, now, now);
+	rec->syscall = nr;
+	rec->state = state;
+	rec->user_cnt = 0;
+	t->quota.ns = QUOTA_NONE;
+	wait_args__none(&t->await);
+	t->due = state == JANK_STATE_RUNNABLE;
+	*(volatile __u32 *)&t->state = state; /* last: see sched__leave */
+}
+
+/*
  * A waker ends the thread's sleep. The thread may not have left the CPU yet: see sched__arrive.
  * Returns waker_watch__waker_of.
  */
@@ -383,22 +411,41 @@ static __always_inline bool sched__was_refused(struct jank_thread *t)
 	return t->span.rec.state == JANK_STATE_FUTEX && !(t->span.rec.hdr.flags & JANK_STACK_WAKER);
 }
 
+/* The thread runs again. Returns the time since its wake-up, in ns, or 0. */
+static __always_inline u64 sched__run(struct jank_thread *t, u64 now)
+{
+	__u32 state = sched__arrive_state(t);
+	u64 runnable_ns = state == JANK_STATE_RUNNABLE ? now - t->mark_ns : 0;
+
+	thread__account(t, state, now);
+	t->state = JANK_STATE_RUNNING;
+	t->early_wake_ns = 0;
+	t->due = 0;
+	return runnable_ns;
+}
+
+/* The same as sched__arrive until jank_at_arrive is loaded. */
+static __always_inline void sched__arrive_plainly(struct jank_thread *t, u64 now)
+{
+	if (t->state == JANK_STATE_RUNNING)
+		return;
+	sched__run(t, now);
+	if (now - t->span.rec.t_ns < jank_conf.span_min_ns)
+		return;
+	t->shed_cnt++;
+	t->evidence = 1;
+}
+
 /* The thread gets the CPU with a dispatch open. */
 static __always_inline void sched__arrive(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	u64 runnable_ns, since_ns = 0;
-	__u32 state;
 
 	if (t->state == JANK_STATE_RUNNING)
 		return; /* it left the CPU before the trace began */
 	if (t->park_left_ns == t->span.rec.t_ns && park__was_one(t, task, now))
 		return;
-	state = sched__arrive_state(t);
-	runnable_ns = state == JANK_STATE_RUNNABLE ? now - t->mark_ns : 0;
-	thread__account(t, state, now);
-	t->state = JANK_STATE_RUNNING;
-	t->early_wake_ns = 0;
-	t->due = 0;
+	runnable_ns = sched__run(t, now);
 	if (jank_conf.watch_ns)
 		since_ns = waker_watch__end(pids__tid(task), sched__was_refused(t) ? now : 0);
 	if (!since_ns) /* in a wait made of slices, the last one shows the waker, however short */

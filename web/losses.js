@@ -3,7 +3,7 @@
 
 export const LOSSES = {
   ring_full: ["blocks", "Records of blocks, hangs or loops that found no room in the ring buffer: whole blocks are missing. Raise --threshold, or trace fewer processes."],
-  samples_shed: ["detail", "Stacks that were dropped to keep room for blocks in the ring buffer: the time account is right, some stacks are missing."],
+  samples_shed: ["detail", "Stacks that were dropped to keep room for blocks in the ring buffer, or not taken because the block ended before all probes were attached (in the first half second of a trace): the time account is right, some stacks are missing."],
   thread_table_full: ["blocks", "Threads without state in the kernel's table: they were not traced at all."],
   wakeup_missed: ["times", "Wake-ups that no probe saw: some runnable time is counted as blocked, or a span is missing."],
   loop_changed: ["blocks", "Open dispatches that were given up because their thread left its loop, or because the begin of its wait was missed: a block may be missing."],

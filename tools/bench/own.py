@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import time
 
@@ -119,9 +120,11 @@ def first_dispatch_ms(target):
     """From the start of jankbpf to the begin of the first dispatch that it reports."""
     program = os.environ.get("JANKBPF", "./jankbpf")
     begin_ns = time.monotonic_ns()
-    out = subprocess.run([program, "-q", "--json", "-t", "1ms", "-n", "1", "-p", str(target.pid)],
-                         stdout=subprocess.PIPE, check=True, timeout=20).stdout
-    block = json.loads(out.splitlines()[0])
+    with subprocess.Popen([program, "-q", "--json", "-t", "1ms", "-p", str(target.pid)],
+                          stdout=subprocess.PIPE) as tracer:
+        block = json.loads(tracer.stdout.readline())
+        tracer.send_signal(signal.SIGINT)
+        tracer.stdout.read()
     return (block["start_ns"] - begin_ns) / 1e6
 
 

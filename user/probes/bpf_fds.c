@@ -196,22 +196,15 @@ uint64_t bpf_counters__skipped(int prog_fd)
 	return bpf_obj_get_info_by_fd(prog_fd, &info, &len) ? 0 : info.recursion_misses;
 }
 
-bool bpf_counters__cost(const struct bpf_object *obj, uint64_t *ret_ns, uint64_t *ret_runs)
+void bpf_counters__add_cost(int prog_fd, uint64_t *ns, uint64_t *runs)
 {
-	struct bpf_program *prog;
+	struct bpf_prog_info info = {};
+	__u32 len = sizeof(info);
 
-	*ret_ns = *ret_runs = 0;
-	bpf_object__for_each_program (prog, obj) {
-		struct bpf_prog_info info = {};
-		__u32 len = sizeof(info);
-
-		if (!bpf_program__autoload(prog) ||
-		    bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
-			continue;
-		*ret_ns += info.run_time_ns;
-		*ret_runs += info.run_cnt;
-	}
-	return *ret_runs > 0;
+	if (bpf_obj_get_info_by_fd(prog_fd, &info, &len))
+		return;
+	*ns += info.run_time_ns;
+	*runs += info.run_cnt;
 }
 
 /* The mean of some runs; 0: it could not be measured. */

@@ -103,11 +103,8 @@ void bpf_counters__each_share(int map_fd,
  */
 uint64_t bpf_counters__skipped(int prog_fd);
 
-/*
- * Time and runs of the object's programs while the kernel's BPF statistics were on. False: they
- * were never on.
- */
-bool bpf_counters__cost(const struct bpf_object *obj, uint64_t *ret_ns, uint64_t *ret_runs);
+/* Adds the program's time in ns, and its runs, while the kernel's BPF statistics were on. */
+void bpf_counters__add_cost(int prog_fd, uint64_t *ns, uint64_t *runs);
 
 /*
  * What the statistics say that an empty program takes, in ns a run: the reading of their clock

@@ -71,18 +71,18 @@ void loader__sweep(struct loader *loader)
 
 int loader__add_process(struct loader *loader, pid_t pid, unsigned *ret_sites, struct err *err)
 {
-	const struct uprobe_programs progs = loader__uprobe_programs(loader);
+	struct uprobe_programs progs;
 	int res;
 
-	if (loader__is_all(loader)) {
-		if (ret_sites)
-			*ret_sites = 0;
+	if (ret_sites)
+		*ret_sites = 0;
+	if (loader__is_all(loader))
 		return 0;
-	}
 	res = loader__admit(loader, pid);
 	if (res)
 		return err__set(err, -res, "cannot trace process %d: %s (at most %d at once)", pid,
 				strerror(-res), JANK_TGID_MAX);
+	progs = loader__uprobe_programs(loader);
 	return uprobes__attach(loader->uprobes, pid, &progs, ret_sites, err);
 }
 
@@ -326,8 +326,9 @@ int loader__each_thread(struct loader *loader,
 			void (*fn)(void *ctx, const struct jank_rec_thread *rec), void *ctx)
 {
 	const struct jankbpf *skel = loader->skel;
+	const struct bpf_program *prog = loader->rest->progs.jank_on_task;
 	const struct task_runs runs = {
-		.prog_fd = bpf_program__fd(skel->progs.jank_on_task),
+		.prog_fd = bpf_program__fd(prog),
 		.threads_fd = bpf_map__fd(skel->maps.jank_threads),
 		.parkers_fd = bpf_map__fd(skel->maps.jank_parkers),
 		.room_fd = bpf_map__fd(skel->maps.jank_look),
@@ -336,7 +337,7 @@ int loader__each_thread(struct loader *loader,
 
 	if (loader->iter_link)
 		return iterate(bpf_link__fd(loader->iter_link), fn, ctx);
-	if (!bpf_program__autoload(skel->progs.jank_on_task))
+	if (!bpf_program__autoload(prog))
 		return -ENOTSUP;
 	return run_each(&runs, fn, ctx);
 }
@@ -399,15 +400,23 @@ int loader__losses(const struct loader *loader, uint64_t cnt[JANK_LOSS_CNT])
 	return bpf_counters__losses(bpf_map__fd(loader->skel->maps.jank_lost), cnt);
 }
 
-void loader__each_program(const struct loader *loader,
-			  void (*fn)(void *ctx, const char *name, int fd), void *ctx)
+static void each_program(const struct jankbpf *skel,
+			 void (*fn)(void *ctx, const char *name, int fd), void *ctx)
 {
 	struct bpf_program *prog;
 
-	bpf_object__for_each_program (prog, loader->skel->obj) {
+	bpf_object__for_each_program (prog, skel->obj) {
 		if (bpf_program__autoload(prog))
 			fn(ctx, bpf_program__name(prog), bpf_program__fd(prog));
 	}
+}
+
+void loader__each_program(const struct loader *loader,
+			  void (*fn)(void *ctx, const char *name, int fd), void *ctx)
+{
+	each_program(loader->skel, fn, ctx);
+	if (loader->rest != loader->skel)
+		each_program(loader->rest, fn, ctx);
 }
 
 static void add_skipped(void *ctx, const char *name, int fd)
@@ -426,13 +435,29 @@ uint64_t loader__skipped(const struct loader *loader)
 	return sum;
 }
 
+struct cost {
+	uint64_t ns, runs;
+};
+
+static void add_cost(void *ctx, const char *name, int fd)
+{
+	struct cost *cost = ctx;
+
+	(void)name;
+	bpf_counters__add_cost(fd, &cost->ns, &cost->runs);
+}
+
 bool loader__cost(const struct loader *loader, uint64_t *ret_ns, uint64_t *ret_runs)
 {
+	struct cost cost = {};
 	uint64_t empty_ns;
 
-	if (!bpf_counters__cost(loader->skel->obj, ret_ns, ret_runs))
+	loader__each_program(loader, add_cost, &cost);
+	*ret_ns = cost.ns;
+	*ret_runs = cost.runs;
+	if (!cost.runs)
 		return false;
-	empty_ns = *ret_runs * loader->empty_run_ns;
+	empty_ns = cost.runs * loader->empty_run_ns;
 	*ret_ns -= empty_ns < *ret_ns ? empty_ns : *ret_ns;
 	return true;
 }

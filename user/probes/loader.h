@@ -40,6 +40,7 @@ struct loader_opts {
 	bool own_waits;			   /* of the catalogue: catalogue__waits_itself */
 	bool compat_waits;		   /* some waits are of 32-bit programs (compat32.c) */
 	bool adjustable;		   /* loader__set_threshold will be called */
+	bool in_parts;			   /* what dispatches need is loaded and attached first */
 	unsigned frequency_hz;
 	uint32_t stack_sz;	     /* bytes of a user stack that are copied; 0: none */
 	struct history_size history; /* entry_cnt 0: none */
@@ -54,8 +55,10 @@ int loader__new(const struct loader_opts *opts, struct loader **ret, struct err 
 void loader__free(struct loader *loader);
 
 /*
- * Attaches the probes that do not belong to one process. Nothing is traced before
- * loader__add_process. Later no BPF program is loaded.
+ * Attaches the probes that do not belong to one process. Nothing is traced before loader__admit.
+ * With opts.in_parts, dispatches in epoll and their time are recorded while it loads the others;
+ * blocks that end before it returns lack stacks. Later no BPF program is loaded. 0, or -errno with
+ * a message.
  */
 int loader__attach(struct loader *loader, struct err *err);
 

@@ -131,6 +131,8 @@ void loader__free(struct loader *loader)
 	bpf_link__destroy(loader->iter_link);
 	drop_compat(loader);
 	links__destroy(loader->links, loader->link_cnt);
+	if (loader->rest != loader->skel)
+		jankbpf__destroy(loader->rest);
 	jankbpf__destroy(loader->skel);
 	free(loader);
 }
@@ -142,10 +144,9 @@ static bool is_tail(const struct jankbpf *skel, const struct bpf_program *prog)
 }
 
 /* Attached separately: by loader__see_compat or attach_waits, or as an iterator. */
-static bool attached_apart(const struct loader *loader, const struct bpf_program *prog)
+static bool attached_apart(const struct loader *loader, const struct jankbpf *skel,
+			   const struct bpf_program *prog)
 {
-	const struct jankbpf *skel = loader->skel;
-
 	if (prog == skel->progs.jank_on_sys_enter || prog == skel->progs.jank_on_sys_exit)
 		return loader->compat_apart;
 	return prog == skel->progs.jank_on_task || is_tail(skel, prog) ||
@@ -180,9 +181,8 @@ static int attach_wait(struct loader *loader, const char *point, const char *cal
 	return keep_link(loader, prog, link, err);
 }
 
-static int attach_waits(struct loader *loader, struct err *err)
+static int attach_waits(struct loader *loader, const struct jankbpf *skel, struct err *err)
 {
-	const struct jankbpf *skel = loader->skel;
 	struct bpf_program *epoll = skel->progs.jank_on_epoll, *poll = skel->progs.jank_on_poll;
 	struct bpf_program *epoll_x = skel->progs.jank_on_epoll_x;
 	struct bpf_program *poll_x = skel->progs.jank_on_poll_x;
@@ -205,17 +205,17 @@ static int attach_waits(struct loader *loader, struct err *err)
 	return res;
 }
 
-static int attach_programs(struct loader *loader, struct err *err)
+static int attach_programs(struct loader *loader, const struct jankbpf *skel, struct err *err)
 {
 	struct bpf_program *prog;
-	int res = attach_waits(loader, err);
+	int res = attach_waits(loader, skel, err);
 
-	bpf_object__for_each_program (prog, loader->skel->obj) {
+	bpf_object__for_each_program (prog, skel->obj) {
 		enum bpf_prog_type type = bpf_program__type(prog);
 
 		if (res)
 			return res;
-		if (!bpf_program__autoload(prog) || attached_apart(loader, prog) ||
+		if (!bpf_program__autoload(prog) || attached_apart(loader, skel, prog) ||
 		    type == BPF_PROG_TYPE_PERF_EVENT || type == BPF_PROG_TYPE_KPROBE)
 			continue;
 		res = keep_link(loader, prog, bpf_program__attach(prog), err);
@@ -223,13 +223,20 @@ static int attach_programs(struct loader *loader, struct err *err)
 	return res;
 }
 
+/* The programs of the second part. */
+static int attach_more(struct loader *loader, struct err *err)
+{
+	return loader->rest == loader->skel ? 0 : attach_programs(loader, loader->rest, err);
+}
+
 int loader__see_compat(struct loader *loader, bool see)
 {
-	const struct bpf_program *progs[] = { loader->skel->progs.jank_on_sys_enter,
-					      loader->skel->progs.jank_on_sys_exit };
+	const struct bpf_program *progs[2];
 
 	if (!loader->compat_apart)
 		return -ENOTSUP;
+	progs[0] = loader->rest->progs.jank_on_sys_enter;
+	progs[1] = loader->rest->progs.jank_on_sys_exit;
 	if (!see)
 		drop_compat(loader);
 	for (int i = 0; i < 2 && see; i++) {
@@ -254,7 +261,7 @@ static int attach_iter(struct loader *loader, struct err *err)
 		opts.link_info = &info;
 		opts.link_info_len = sizeof(info);
 	}
-	loader->iter_link = bpf_program__attach_iter(loader->skel->progs.jank_on_task, &opts);
+	loader->iter_link = bpf_program__attach_iter(loader->rest->progs.jank_on_task, &opts);
 	if (!loader->iter_link)
 		return err__set_exit(err, JANK_EXIT_CANNOT, errno,
 				     "cannot attach the task iterator: %s; see `jankbpf doctor`",
@@ -264,7 +271,7 @@ static int attach_iter(struct loader *loader, struct err *err)
 
 struct uprobe_programs loader__uprobe_programs(const struct loader *loader)
 {
-	struct jankbpf *skel = loader->skel;
+	struct jankbpf *skel = loader->rest;
 	struct uprobe_programs ret = {};
 
 	if (loader->wait == WAIT_UPROBES) {
@@ -304,7 +311,7 @@ static void learn_perf_links(struct loader *loader)
 	const int no_perf_event = bpf_map__fd(loader->skel->maps.jank_ring);
 	struct bpf_program *prog;
 
-	bpf_object__for_each_program (prog, loader->skel->obj)
+	bpf_object__for_each_program (prog, loader->rest->obj)
 		if (bpf_program__autoload(prog)) {
 			bpf_link__destroy(bpf_program__attach_perf_event(prog, no_perf_event));
 			return;
@@ -323,14 +330,16 @@ int loader__sample(struct loader *loader, bool on, struct err *err)
 	}
 	if (!loader->opts.frequency_hz || loader->sampler)
 		return 0;
-	return open_clock(loader->skel->progs.jank_on_sample, loader->opts.frequency_hz, hw,
+	return open_clock(loader->rest->progs.jank_on_sample, loader->opts.frequency_hz, hw,
 			  &loader->sampler, err);
 }
 
 int loader__see(struct loader *loader, bool see, struct err *err)
 {
 	if (see)
-		return loader->link_cnt ? 0 : attach_programs(loader, err);
+		return loader->link_cnt ? 0
+					: attach_programs(loader, loader->skel, err)
+						  ?: attach_more(loader, err);
 	drop_compat(loader);
 	links__destroy(loader->links, loader->link_cnt);
 	loader->link_cnt = 0;
@@ -340,7 +349,7 @@ int loader__see(struct loader *loader, bool see, struct err *err)
 /* The programs that others enter by a tail call. The last one first: jank_at_leave enters it. */
 static int enter_tails(struct loader *loader, struct err *err)
 {
-	const struct jankbpf *skel = loader->skel;
+	const struct jankbpf *skel = loader->rest;
 	const struct bpf_program *progs[JANK_TAIL_CNT] = {
 		[JANK_TAIL_LEAVE] = skel->progs.jank_at_leave,
 		[JANK_TAIL_ARRIVE] = skel->progs.jank_at_arrive,
@@ -358,16 +367,21 @@ static int enter_tails(struct loader *loader, struct err *err)
 	return 0;
 }
 
+/* The first part's probes come before all that the second one needs, and its waits last. */
 int loader__attach(struct loader *loader, struct err *err)
 {
-	int res = loader__sample(loader, true, err);
+	int res = loader->rest ? enter_tails(loader, err) : 0;
 
+	if (!res)
+		res = attach_programs(loader, loader->skel, err);
+	if (!res && !loader->rest)
+		res = loader__load_rest(loader, err) ?: enter_tails(loader, err);
+	if (!res)
+		res = loader__sample(loader, true, err);
 	if (res)
 		return res;
 	learn_perf_links(loader);
-	res = enter_tails(loader, err) ?: attach_iter(loader, err);
-	if (!res)
-		res = attach_programs(loader, err);
+	res = attach_iter(loader, err) ?: attach_more(loader, err);
 	if (!res && loader__is_all(loader))
 		res = attach_files(loader, err);
 	return res;

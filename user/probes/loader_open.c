@@ -303,6 +303,16 @@ static bool can_infer_begin(const struct loader *loader)
 #endif
 }
 
+/*
+ * Other probes of waits see polls, too, which need the rest. A file with types may be closed when
+ * the rest is loaded.
+ */
+static bool can_part(const struct loader *loader)
+{
+	return loader->wait == WAIT_SYSCALL_TRACEPOINTS && !loader->opts.btf_path &&
+	       features__has(loader->opts.features, FEATURE_TAIL_CALLS);
+}
+
 /* The plain probes have programs and maps of the same names, so one skeleton serves for both. */
 static struct jankbpf *open_skeleton(const struct loader_opts *opts)
 {
@@ -320,10 +330,12 @@ fail:
 	return NULL;
 }
 
-/* The programs, and the condition for loading each. */
-static void choose_programs(struct loader *loader)
+/*
+ * The programs: the condition for loading each, and whether it is of the first part. Polls are of
+ * the second one: jank_at_leave sees where such a wait begins.
+ */
+static void choose_programs(const struct loader *loader, struct jankbpf *skel, bool first)
 {
-	struct jankbpf *skel = loader->skel;
 	const struct features *feats = loader->opts.features;
 	bool tracepoints = loader->wait == WAIT_SYSCALL_TRACEPOINTS;
 	bool raw = loader->wait == WAIT_RAW_SYSCALLS || loader->compat_apart;
@@ -331,44 +343,50 @@ static void choose_programs(struct loader *loader)
 	bool marks = looper && loader->opts.catalogue;
 	bool file_fault = features__has(feats, FEATURE_FILE_FAULT);
 	bool tails = features__has(feats, FEATURE_TAIL_CALLS);
+	bool begins = !loader->infer_begin;
 	const struct {
 		struct bpf_program *prog;
-		bool wanted;
+		bool first, wanted;
 	} rows[] = {
-		{ skel->progs.jank_on_switch, tails },
-		{ skel->progs.jank_at_leave, tails },
-		{ skel->progs.jank_at_arrive, tails },
-		{ skel->progs.jank_on_switch_whole, !tails },
-		{ skel->progs.jank_on_epoll, tracepoints && !loader->infer_begin },
-		{ skel->progs.jank_on_epoll_x, tracepoints },
-		{ skel->progs.jank_on_poll, tracepoints && !loader->infer_begin },
-		{ skel->progs.jank_on_poll_x, tracepoints },
-		{ skel->progs.jank_on_mark, marks && features__has(feats, FEATURE_ATTACH_COOKIE) },
-		{ skel->progs.jank_on_custom, marks && loader->opts.own_waits },
-		{ skel->progs.jank_on_sys_enter, raw && !loader->infer_begin },
-		{ skel->progs.jank_on_sys_exit, raw },
-		{ skel->progs.jank_on_wait_begin, loader->wait == WAIT_UPROBES },
-		{ skel->progs.jank_on_wait_end, loader->wait == WAIT_UPROBES },
-		{ skel->progs.jank_on_looper, looper },
-		{ skel->progs.jank_on_sample, loader->opts.frequency_hz > 0 },
-		{ skel->progs.jank_on_fork, loader->opts.follow },
-		{ skel->progs.jank_on_task, features__can_look(feats) },
-		{ skel->progs.jank_on_fault, file_fault },
-		{ skel->progs.jank_on_cache,
+		{ skel->progs.jank_on_switch, true, tails },
+		{ skel->progs.jank_on_waking, true, true },
+		{ skel->progs.jank_on_exit, true, true },
+		{ skel->progs.jank_on_exec, true, true },
+		{ skel->progs.jank_on_fork, true, loader->opts.follow },
+		{ skel->progs.jank_on_task, false, features__can_look(feats) },
+		{ skel->progs.jank_on_epoll, true, tracepoints && begins },
+		{ skel->progs.jank_on_epoll_x, true, tracepoints },
+		{ skel->progs.jank_on_switch_whole, false, !tails },
+		{ skel->progs.jank_at_leave, false, tails },
+		{ skel->progs.jank_at_arrive, false, tails },
+		{ skel->progs.jank_on_poll, false, tracepoints && begins },
+		{ skel->progs.jank_on_poll_x, false, tracepoints },
+		{ skel->progs.jank_on_mark, false,
+		  marks && features__has(feats, FEATURE_ATTACH_COOKIE) },
+		{ skel->progs.jank_on_custom, false, marks && loader->opts.own_waits },
+		{ skel->progs.jank_on_sys_enter, false, raw && begins },
+		{ skel->progs.jank_on_sys_exit, false, raw },
+		{ skel->progs.jank_on_wait_begin, false, loader->wait == WAIT_UPROBES },
+		{ skel->progs.jank_on_wait_end, false, loader->wait == WAIT_UPROBES },
+		{ skel->progs.jank_on_looper, false, looper },
+		{ skel->progs.jank_on_sample, false, loader->opts.frequency_hz > 0 },
+		{ skel->progs.jank_on_fault, false, file_fault },
+		{ skel->progs.jank_on_cache, false,
 		  !file_fault && features__has(feats, FEATURE_CACHE_ADD) },
-		{ skel->progs.jank_on_vblank, features__has(feats, FEATURE_VBLANK) },
+		{ skel->progs.jank_on_vblank, false, features__has(feats, FEATURE_VBLANK) },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		bpf_program__set_autoload(rows[i].prog, rows[i].wanted);
-	bpf_map__set_autocreate(skel->maps.jank_vblanks, features__has(feats, FEATURE_VBLANK));
+		bpf_program__set_autoload(rows[i].prog, rows[i].wanted && (!loader->opts.in_parts ||
+									   rows[i].first == first));
 }
 
-static void choose_history(struct loader *loader)
+static void choose_maps(const struct loader *loader, struct jankbpf *skel)
 {
 	const struct history_size *size = &loader->opts.history;
-	struct jankbpf *skel = loader->skel;
 
+	bpf_map__set_autocreate(skel->maps.jank_vblanks,
+				features__has(loader->opts.features, FEATURE_VBLANK));
 	bpf_map__set_autocreate(skel->maps.jank_history, size->entry_cnt);
 	bpf_map__set_autocreate(skel->maps.jank_hist_heads, size->entry_cnt);
 	if (!size->entry_cnt)
@@ -378,22 +396,42 @@ static void choose_history(struct loader *loader)
 }
 
 /* With -a: one link for all sites of a file. As perf events each would take 100 ms to detach. */
-static void choose_multi(struct loader *loader)
+static void choose_multi(const struct loader *loader, struct jankbpf *skel)
 {
 	struct bpf_program *prog;
 
 	if (!loader__is_all(loader) || !uprobe_links__has_multi())
 		return;
-	bpf_object__for_each_program (prog, loader->skel->obj)
+	bpf_object__for_each_program (prog, skel->obj)
 		if (bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE)
 			bpf_program__set_expected_attach_type(prog, UPROBE_LINKS_MULTI);
 }
 
-static int load(struct loader *loader, struct err *err)
+/* Opens the object, and selects the programs of one part. NULL: errno is set. */
+static struct jankbpf *open_part(const struct loader *loader, bool first)
 {
-	int ret;
+	struct jankbpf *skel = open_skeleton(&loader->opts);
+	int res;
 
-	ret = jankbpf__load(loader->skel);
+	if (!skel) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	choose_programs(loader, skel, first);
+	choose_maps(loader, skel);
+	choose_multi(loader, skel);
+	res = loader__prevent_preemption(skel->obj, loader->opts.features);
+	if (!res)
+		return skel;
+	jankbpf__destroy(skel);
+	errno = -res;
+	return NULL;
+}
+
+static int load_part(struct jankbpf *skel, struct err *err)
+{
+	int ret = jankbpf__load(skel);
+
 	if (bpf_log__has_refusal())
 		return err__set_exit(err, JANK_EXIT_CANNOT, -ret,
 				     "this kernel's verifier refuses the probes (%s); run with "
@@ -429,6 +467,38 @@ static int fill_maps(struct loader *loader, struct err *err)
 		   : 0;
 }
 
+/* A map that the first part has not is none of the second one. 0 or -errno. */
+static int share_maps(const struct jankbpf *from, struct jankbpf *to)
+{
+	const struct bpf_map *own;
+	struct bpf_map *map;
+	int res = 0;
+
+	bpf_object__for_each_map (map, to->obj) {
+		own = bpf_object__find_map_by_name(from->obj, bpf_map__name(map));
+		if (!own || bpf_map__fd(own) < 0)
+			res = bpf_map__set_autocreate(map, false);
+		else
+			res = bpf_map__reuse_fd(map, bpf_map__fd(own));
+		if (res)
+			break;
+	}
+	return res;
+}
+
+int loader__load_rest(struct loader *loader, struct err *err)
+{
+	int res;
+
+	if (loader->rest)
+		return 0;
+	loader->rest = open_part(loader, false);
+	res = loader->rest ? share_maps(loader->skel, loader->rest) : -errno;
+	if (res)
+		return err__set(err, -res, "cannot prepare the probes: %s", strerror(-res));
+	return load_part(loader->rest, err);
+}
+
 int loader__new(const struct loader_opts *opts, struct loader **ret, struct err *err)
 {
 	struct loader *loader = calloc(1, sizeof(*loader));
@@ -441,6 +511,7 @@ int loader__new(const struct loader_opts *opts, struct loader **ret, struct err 
 	loader->wait = choose_wait_probe(opts);
 	loader->infer_begin = can_infer_begin(loader);
 	loader->compat_apart = can_see_compat(loader);
+	loader->opts.in_parts = opts->in_parts && can_part(loader);
 	if (loader->wait == WAIT_UPROBES && !features__has(opts->features, FEATURE_UPROBE)) {
 		res = err__set_exit(
 			err, JANK_EXIT_CANNOT, ENOTSUP,
@@ -457,20 +528,16 @@ int loader__new(const struct loader_opts *opts, struct loader **ret, struct err 
 		goto fail;
 	if (calibration.pid_level) /* it is compared with the machine's number */
 		loader->opts.only_pid = 0;
-	res = -ENOMEM;
-	loader->skel = open_skeleton(opts);
+	loader->skel = open_part(loader, true);
+	res = -errno;
 	if (!loader->skel)
 		goto out;
 	conf__fill((struct jank_conf *)&loader->skel->rodata->jank_conf, &loader->opts,
 		   &calibration, loader->infer_begin, loader->compat_apart);
 	loader->skel->bss->jank_threshold_ns = opts->evidence_ns;
-	choose_programs(loader);
-	choose_history(loader);
-	choose_multi(loader);
-	res = loader__prevent_preemption(loader->skel->obj, opts->features);
-	if (res)
-		goto out;
-	res = load(loader, err);
+	if (!loader->opts.in_parts)
+		loader->rest = loader->skel;
+	res = load_part(loader->skel, err);
 	if (!res)
 		res = fill_maps(loader, err);
 	if (res)

@@ -14,7 +14,8 @@ struct perf_events;
 struct uprobe_programs;
 
 struct loader {
-	struct jankbpf *skel;
+	struct jankbpf *skel; /* with opts.in_parts: the first part. Its maps serve both */
+	struct jankbpf *rest; /* the second part, or skel */
 	struct loader_opts opts;
 	enum wait_probe wait;
 	bool infer_begin;  /* see loop_wait__turn in bpf/loop_wait.bpf.h */
@@ -35,6 +36,9 @@ struct loader {
  * does nothing, and such a kernel counts `probes_skipped`. Returns 0 or -ENOMEM.
  */
 int loader__prevent_preemption(struct bpf_object *obj, const struct features *feats);
+
+/* loader_open.c: loads the second part, if there is one. 0, or -errno with a message. */
+int loader__load_rest(struct loader *loader, struct err *err);
 
 /* loader_attach.c: the programs that uprobes run. */
 struct uprobe_programs loader__uprobe_programs(const struct loader *loader);

@@ -106,6 +106,18 @@ static void set_throttled(const struct machine *machine, struct block *block)
 
 /* --- dispatches and blocks */
 
+/* See loader_opts.in_parts. */
+static void tell_early(struct intake *intake, const struct jank_rec_block *rec)
+{
+	if (intake->early_told || !rec->shed_cnt ||
+	    rec->start_ns + rec->duration_ns > intake->attached_ns)
+		return;
+	intake->early_told = true;
+	log__info("blocks that ended in the first %llu ms have no stacks: the probes for these "
+		  "were attached then",
+		  (intake->attached_ns - rec->start_ns) / NS_PER_MS + 1);
+}
+
 static void on_dispatch(struct session *s, struct dispatch *dispatch)
 {
 	struct process_entry *process = process_table__find(&s->processes, dispatch->rec.hdr.tgid);
@@ -129,6 +141,7 @@ static void on_dispatch(struct session *s, struct dispatch *dispatch)
 		block__free(block);
 	if (res <= 0 || s->pause.on)
 		return;
+	tell_early(&s->intake, &dispatch->rec);
 	block->reduced = governor__word(&s->govern.gov);
 	set_frames(s->loader, block);
 	set_throttled(s->machine.machine, block);

@@ -102,6 +102,28 @@ static int choose_history(const struct session *s, struct history_size *ret, str
 	return 0;
 }
 
+/*
+ * A command has not begun; who asks for a number of blocks wants whole ones; an agent would take a
+ * fault without a stack for another one.
+ */
+static bool in_parts(const struct options *opts)
+{
+	return !opts->argv && !opts->count && opts->command != CMD_AGENT;
+}
+
+/* What this kernel cannot do of what is asked. */
+static void reduce(const struct session *s, struct loader_opts *opts)
+{
+	if (opts->frequency_hz && !can_sample(&s->features)) {
+		log__warn("no samples of running code: this kernel has no clock for BPF to sample "
+			  "by; see `jankbpf doctor`");
+		opts->frequency_hz = 0;
+	}
+	if (opts->hang_ns && !features__can_look(&s->features))
+		log__warn("a hang is reported only at its end: on this kernel sleeping threads "
+			  "cannot be checked; see `jankbpf doctor`");
+}
+
 int session__open_probes(struct session *s, struct err *err)
 {
 	const struct options *opts = s->opts;
@@ -117,6 +139,7 @@ int session__open_probes(struct session *s, struct err *err)
 		.catalogue = s->selection.catalogue,
 		.debugging = opts->debugging,
 		.adjustable = options__has_screen(opts) || opts->command == CMD_AGENT,
+		.in_parts = in_parts(opts),
 		.follow = opts->follow,
 		.uprobe_waits = opts->backend == BACKEND_UPROBE,
 		.no_marks = opts->marks == MARKS_NEVER,
@@ -135,14 +158,7 @@ int session__open_probes(struct session *s, struct err *err)
 		return res;
 	if (!opts->follow && opts->pid_cnt + (opts->argv != NULL) == 1)
 		loader_opts.only_pid = opts->argv ? s->workload.pid : opts->pids[0];
-	if (loader_opts.frequency_hz && !can_sample(&s->features)) {
-		log__warn("no samples of running code: this kernel has no clock for BPF to sample "
-			  "by; see `jankbpf doctor`");
-		loader_opts.frequency_hz = 0;
-	}
-	if (loader_opts.hang_ns && !features__can_look(&s->features))
-		log__warn("a hang is reported only at its end: on this kernel sleeping threads "
-			  "cannot be checked; see `jankbpf doctor`");
+	reduce(s, &loader_opts);
 	res = btf_source__open(opts->btf_path, features__has(&s->features, FEATURE_BTF), &types,
 			       err);
 	loader_opts.btf_path = btf_source__path(&types);

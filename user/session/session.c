@@ -414,8 +414,10 @@ static int trace_targets(struct session *s, struct err *err)
 {
 	int res = 0;
 
-	for (size_t i = 0; i < s->opts->pid_cnt && !res; i++)
+	for (size_t i = 0; i < s->opts->pid_cnt && !res; i++) {
 		res = session__trace(s, s->opts->pids[i], err);
+		loader__admit(s->loader, s->opts->pids[i]); /* session__place_probes tells errors */
+	}
 	if (!res && s->opts->argv)
 		res = session__trace(s, s->workload.pid, err);
 	return res;
@@ -443,6 +445,7 @@ static int attach(struct session *s, struct err *err)
 		res = trace_targets(s, err);
 	if (!res)
 		res = loader__attach(s->loader, err);
+	s->intake.attached_ns = clock__mono_ns();
 	if (!res)
 		narrow_filter(s);
 	if (!res && s->opts->record_ns)

@@ -566,7 +566,9 @@ struct intake {
 	struct judge judge;
 	struct loops *loops;
 	struct wait_copies wait_copies;
-	struct strbuf raw; /* records on their way to the journal */
+	struct strbuf raw;    /* records on their way to the journal */
+	uint64_t attached_ns; /* when all probes were attached (CLOCK_MONOTONIC) */
+	bool early_told;      /* that blocks before that may lack stacks */
 };
 
 void session__on_record(void *session, const void *data, size_t len);
