@@ -149,6 +149,8 @@ int jank_at_arrive(__u64 *ctx)
 	return 0;
 }
 
+/* Where typed probes are loaded on x86-64 (from 5.15 on), there are such tail calls. */
+#if defined(JANK_PLAIN) || !defined(__TARGET_ARCH_x86)
 TRACEPOINT("sched_switch")
 int jank_on_switch_whole(__u64 *ctx)
 {
@@ -161,6 +163,7 @@ int jank_on_switch_whole(__u64 *ctx)
 	sched__came(next);
 	return 0;
 }
+#endif
 
 /* A thread that wakes itself does not sleep, and interrupts are enabled then (try_to_wake_up). */
 static __noinline int sched__keep_wake(void *ctx, struct task_struct *task, __u64 now)

@@ -17,6 +17,8 @@
 #include "bpf/waker.bpf.h"
 #include "bpf/waker_watch.bpf.h"
 
+#define PARKS_OF_RUNTIMES (JANK_PARKS_BY_PLACE | JANK_PARKS_ANY_FUTEX | JANK_PARKS_WORKERS)
+
 /* CONFIG_HZ is at least 100. */
 #define TICK_MAX_NS 10000000
 
@@ -304,22 +306,42 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 }
 
 /*
- * The same until jank_at_leave is loaded: the time, without the stack and the details of the wait.
+ * Until jank_at_leave is loaded: does a dispatch end where the thread sleeps? A loop in epoll may
+ * wait for its descriptor by poll. A runtime's worker may park, which is not judged yet: the
+ * dispatch is given up.
  */
+static __always_inline bool sched__rests(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	__u32 class = poll__class(compat__syscall_nr(compat__user_regs(task)));
+
+	if (poll__class_waits(class) && poll__waits_for_epoll(t, class)) {
+		poll__epoll_begun(t, task, now, loop_wait__behind(0));
+		sched__begin_wait(t, task, false, now);
+		return true;
+	}
+	if ((class != JANK_CLASS_FUTEX && class != JANK_CLASS_SLEEP) ||
+	    !(chain__kinds(t, task) & PARKS_OF_RUNTIMES))
+		return false;
+	loop_wait__lose(t);
+	return true;
+}
+
+/* The same as sched__leave: the time, without the stack and the details of the wait. */
 static __always_inline void sched__leave_plainly(struct jank_thread *t, struct task_struct *task,
 						 bool preempted, unsigned int task_state, u64 now)
 {
+	bool sleeps = !preempted && task_state & 0xffff;
 	struct jank_rec_stack *rec = &t->span.rec;
 	__u32 state = JANK_STATE_RUNNABLE;
 	s32 nr = -1;
 
-	if (t->off)
+	if (t->off || (sleeps && sched__rests(t, task, now)))
 		return;
 	if (t->state != JANK_STATE_RUNNING)
 		thread__arrive_late(t, now);
 	thread__account(t, JANK_STATE_RUNNING, now);
 	t->accounted = 1;
-	if (!preempted && task_state & 0xffff)
+	if (sleeps)
 		state = classify_block__blocked(task, task_state, &nr);
 	stack__begin(rec, JANK_REC_STACK, task, t->start_ns, now, now);
 	rec->syscall = nr;
@@ -391,7 +413,7 @@ static __noinline int sched__send_span(struct jank_thread *t, struct task_struct
 	}
 	if (rec->state != JANK_STATE_RUNNABLE)
 		wait_object__send(rec, &t->await, task);
-	if (jank_conf.copy_sz)
+	if (jank_conf.copy_sz && rec->user_cnt) /* 0: sched__leave_plainly */
 		copy_user_stack__send(pids__tid(task), rec->t_ns);
 	stack__complete(&t->span, task);
 	if (runnable_ns >= jank_conf.span_min_ns)

@@ -131,7 +131,7 @@ static unsigned choice(const struct features *feats)
 	static const enum feature asked[] = { FEATURE_SWITCH_STATE,  FEATURE_SYSCALL_TRACEPOINTS,
 					      FEATURE_RAW_SYSCALLS,  FEATURE_UPROBE,
 					      FEATURE_ATTACH_COOKIE, FEATURE_FILE_FAULT,
-					      FEATURE_VBLANK };
+					      FEATURE_VBLANK,	     FEATURE_TAIL_CALLS };
 	unsigned bits = 0;
 
 	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++)

@@ -237,6 +237,10 @@ START_S = 90  # its start takes a second of CPU time, which a busy machine hands
 BUSY_LOSSES = {"wakeup_missed", "evidence_shed", "preemptors_capped"}
 
 
+# What is said when tracing began; and of what it saw before all probes were attached.
+STARTING = ("jankbpf: watching ", "jankbpf: blocks of the first ")
+
+
 class Result:
     """The end of a trace: status (None: it had to be killed), both outputs, seconds."""
 
@@ -249,10 +253,10 @@ class Result:
         return self.raw.decode("utf-8", "backslashreplace")
 
     def complaints(self):
-        """stderr without the line that says that tracing began, and the losses that a busy machine causes."""
+        """stderr without the lines of a start, and the losses that a busy machine causes."""
         def of_busy_machine(line):
             reasons = re.match(r"jankbpf: lost: (.*)", line)
-            return not line or line.startswith("jankbpf: watching ") or reasons and set(re.findall(r"\d+ (\w+)", reasons.group(1))) <= BUSY_LOSSES
+            return not line or line.startswith(STARTING) or reasons and set(re.findall(r"\d+ (\w+)", reasons.group(1))) <= BUSY_LOSSES
 
         return [line for line in self.err.splitlines() if not of_busy_machine(line)]
 

@@ -55,9 +55,12 @@ bool features__has(const struct features *feats, enum feature feature)
 
 bool features__typed(const struct features *feats)
 {
-	const uint32_t needed = 1u << FEATURE_BTF | 1u << FEATURE_TP_BTF |
-				1u << FEATURE_CURRENT_TASK_BTF | 1u << FEATURE_TASK_STORAGE |
-				1u << FEATURE_TASK_PT_REGS | 1u << FEATURE_TASK_ITER;
+	uint32_t needed = 1u << FEATURE_BTF | 1u << FEATURE_TP_BTF |
+			  1u << FEATURE_CURRENT_TASK_BTF | 1u << FEATURE_TASK_STORAGE |
+			  1u << FEATURE_TASK_PT_REGS | 1u << FEATURE_TASK_ITER;
+#ifdef __x86_64__
+	needed |= 1u << FEATURE_TAIL_CALLS; /* jank_on_switch_whole in bpf/sched.bpf.c */
+#endif
 
 	return (feats->has & needed) == needed;
 }

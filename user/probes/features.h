@@ -56,7 +56,7 @@
 	  "boot a kernel from 5.18 on")                                                            \
 	X(TAIL_CALLS, tail_calls, OPTIONAL, "5.10 (e411901c0b77; arm64: 6.0, d4609a5d8c70)",       \
 	  "the probe of switches enters a program apart for what few of them need",                \
-	  "that probe is one program: a start takes longer",                                       \
+	  "that probe is one program: a start takes longer; on x86-64 plain probes",               \
 	  "boot a kernel from 5.10 on, on arm64 from 6.0 on")                                      \
 	X(SYSCALL_TRACEPOINTS, syscall_tracepoints, OPTIONAL, "2.6.31",                            \
 	  "an epoll wait's begin and end at the least cost for other system calls",                \

@@ -326,9 +326,9 @@ int loader__each_thread(struct loader *loader,
 			void (*fn)(void *ctx, const struct jank_rec_thread *rec), void *ctx)
 {
 	const struct jankbpf *skel = loader->skel;
-	const struct bpf_program *prog = loader->rest->progs.jank_on_task;
+	const struct bpf_program *prog = loader->rest ? loader->rest->progs.jank_on_task : NULL;
 	const struct task_runs runs = {
-		.prog_fd = bpf_program__fd(prog),
+		.prog_fd = prog ? bpf_program__fd(prog) : -1,
 		.threads_fd = bpf_map__fd(skel->maps.jank_threads),
 		.parkers_fd = bpf_map__fd(skel->maps.jank_parkers),
 		.room_fd = bpf_map__fd(skel->maps.jank_look),
@@ -337,7 +337,7 @@ int loader__each_thread(struct loader *loader,
 
 	if (loader->iter_link)
 		return iterate(bpf_link__fd(loader->iter_link), fn, ctx);
-	if (!bpf_program__autoload(prog))
+	if (!prog || !bpf_program__autoload(prog))
 		return -ENOTSUP;
 	return run_each(&runs, fn, ctx);
 }
@@ -415,7 +415,7 @@ void loader__each_program(const struct loader *loader,
 			  void (*fn)(void *ctx, const char *name, int fd), void *ctx)
 {
 	each_program(loader->skel, fn, ctx);
-	if (loader->rest != loader->skel)
+	if (loader->rest && loader->rest != loader->skel)
 		each_program(loader->rest, fn, ctx);
 }
 

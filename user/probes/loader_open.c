@@ -356,7 +356,9 @@ static void choose_programs(const struct loader *loader, struct jankbpf *skel, b
 		{ skel->progs.jank_on_task, false, features__can_look(feats) },
 		{ skel->progs.jank_on_epoll, true, tracepoints && begins },
 		{ skel->progs.jank_on_epoll_x, true, tracepoints },
-		{ skel->progs.jank_on_switch_whole, false, !tails },
+		/* not in each object, so not in the skeleton */
+		{ bpf_object__find_program_by_name(skel->obj, "jank_on_switch_whole"), false,
+		  !tails },
 		{ skel->progs.jank_at_leave, false, tails },
 		{ skel->progs.jank_at_arrive, false, tails },
 		{ skel->progs.jank_on_poll, false, tracepoints && begins },
@@ -376,9 +378,12 @@ static void choose_programs(const struct loader *loader, struct jankbpf *skel, b
 		{ skel->progs.jank_on_vblank, false, features__has(feats, FEATURE_VBLANK) },
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		bpf_program__set_autoload(rows[i].prog, rows[i].wanted && (!loader->opts.in_parts ||
-									   rows[i].first == first));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		bool here = !loader->opts.in_parts || rows[i].first == first;
+
+		if (rows[i].prog)
+			bpf_program__set_autoload(rows[i].prog, rows[i].wanted && here);
+	}
 }
 
 static void choose_maps(const struct loader *loader, struct jankbpf *skel)
