@@ -306,23 +306,25 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 }
 
 /*
- * Until jank_at_leave is loaded: does a dispatch end where the thread sleeps? A loop in epoll may
- * wait for its descriptor by poll. A runtime's worker may park, which is not judged yet: the
- * dispatch is given up.
+ * Until jank_at_leave is loaded: may a dispatch end where the thread sleeps? A loop in epoll may
+ * wait for its descriptor by poll. Another poll is a handler's, or a loop's whose handlers use
+ * epoll: the probes of polls tell. A runtime's worker may park. What is not judged yet is given up.
  */
 static __always_inline bool sched__rests(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	__u32 class = poll__class(compat__syscall_nr(compat__user_regs(task)));
+	bool polls = poll__class_waits(class);
 
-	if (poll__class_waits(class) && poll__waits_for_epoll(t, class)) {
+	if (polls && poll__waits_for_epoll(t, class)) {
 		poll__epoll_begun(t, task, now, loop_wait__behind(0));
 		sched__begin_wait(t, task, false, now);
 		return true;
 	}
-	if ((class != JANK_CLASS_FUTEX && class != JANK_CLASS_SLEEP) ||
-	    !(chain__kinds(t, task) & PARKS_OF_RUNTIMES))
+	if (!polls && ((class != JANK_CLASS_FUTEX && class != JANK_CLASS_SLEEP) ||
+		       !(chain__kinds(t, task) & PARKS_OF_RUNTIMES)))
 		return false;
 	loop_wait__lose(t);
+	t->phase = JANK_PHASE_NONE;
 	return true;
 }
 

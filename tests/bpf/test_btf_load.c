@@ -17,6 +17,8 @@
 #include "probes/btf.h"
 #include "tests/tap.h"
 
+int probe__tail_calls(const struct btf *btf); /* of features.c */
+
 /* All options on, so that every field is read. */
 static struct jank_conf conf(bool infer_begin)
 {
@@ -52,6 +54,10 @@ static int load(const char *path, bool infer_begin)
 		return -errno;
 	*(struct jank_conf *)&skel->rodata->jank_conf = conf(infer_begin);
 	bpf_program__set_autoload(skel->progs.jank_on_task, false);
+	if (probe__tail_calls(NULL)) { /* such a kernel loads jank_on_switch_whole */
+		bpf_program__set_autoload(skel->progs.jank_on_switch, false);
+		bpf_program__set_autoload(skel->progs.jank_at_leave, false);
+	}
 	/* 5.15: features.c leaves it out, too */
 	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, NULL) != 1)
 		bpf_program__set_autoload(skel->progs.jank_on_mark, false);

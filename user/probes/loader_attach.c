@@ -367,7 +367,13 @@ static int enter_tails(struct loader *loader, struct err *err)
 	return 0;
 }
 
-/* The first part's probes come before all that the second one needs, and its waits last. */
+/* The probes of polls before what jank_on_switch enters: see sched__rests in bpf/sched.bpf.h. */
+static int add_rest(struct loader *loader, struct err *err)
+{
+	return loader__load_rest(loader, err) ?: attach_more(loader, err)
+						 ?: enter_tails(loader, err);
+}
+
 int loader__attach(struct loader *loader, struct err *err)
 {
 	int res = loader->rest ? enter_tails(loader, err) : 0;
@@ -375,13 +381,13 @@ int loader__attach(struct loader *loader, struct err *err)
 	if (!res)
 		res = attach_programs(loader, loader->skel, err);
 	if (!res && !loader->rest)
-		res = loader__load_rest(loader, err) ?: enter_tails(loader, err);
+		res = add_rest(loader, err);
 	if (!res)
 		res = loader__sample(loader, true, err);
 	if (res)
 		return res;
 	learn_perf_links(loader);
-	res = attach_iter(loader, err) ?: attach_more(loader, err);
+	res = attach_iter(loader, err);
 	if (!res && loader__is_all(loader))
 		res = attach_files(loader, err);
 	return res;

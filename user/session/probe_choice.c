@@ -104,11 +104,12 @@ static int choose_history(const struct session *s, struct history_size *ret, str
 
 /*
  * A command has not begun; who asks for a number of blocks wants whole ones; an agent would take a
- * fault without a stack for another one.
+ * fault without a stack for another one; `loops` reports what all probes say.
  */
 static bool in_parts(const struct options *opts)
 {
-	return !opts->argv && !opts->count && opts->command != CMD_AGENT;
+	return !opts->argv && !opts->count && opts->command != CMD_AGENT &&
+	       opts->command != CMD_LOOPS;
 }
 
 /* What this kernel cannot do of what is asked. */
