@@ -41,7 +41,8 @@ def test_scenario(scenario, state):
     ok(not any(lacks_stacks(block) for block in blocks[-5:]), f"{scenario}: the last ones lack no stack", blocks[-5:])
     if state:
         ok(early and early[0] is blocks[0], f"{scenario}: the first one says that it lacks a stack", blocks[:2])
-        ok(not any(block["samples"] or "function" in block["cause"] for block in early),
+        # the last one may go on when the others are there
+        ok(not any(block["samples"] or "function" in block["cause"] for block in early[:-1]),
            f"{scenario}: and names no function", early[:2])
         ok(result.err.count(LOG) == 1, f"{scenario}: the log says so once", result.err)
 
