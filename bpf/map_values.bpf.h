@@ -96,11 +96,8 @@ struct jank_nest {
  */
 struct jank_thread {
 	/* hot cache line: everything that a fast dispatch uses */
-	__u64 start_ns; /* begin of the open dispatch; 0: none is open */
-	union {
-		__u64 mark_ns;	  /* time up to which state_ns is accounted */
-		__u64 woken_tick; /* in its loop's wait: the kernel's jiffies at woken_ns */
-	};
+	__u64 start_ns;		       /* begin of the open dispatch; 0: none is open */
+	__u64 mark_ns;		       /* time up to which state_ns is accounted */
 	__u64 exec_sum_ns, exec_at_ns; /* the CPU clock at start_ns, see thread__cpu_ns */
 	/*
 	 * CLOCK_MONOTONIC minus the run queue's clock, when the thread got the CPU with a dispatch
@@ -130,7 +127,7 @@ struct jank_thread {
 	__u64 file_ops; /* file operations of the file behind fd (epoll's) */
 	__u64 early_wake_ns;
 	__u64 nested_sp;
-	__s32 nested_fd;
+	__u32 woken_tick; /* the kernel's jiffies at woken_ns */
 	__u32 nested_cnt; /* consecutive waits on nested_fd at nested_sp */
 	__u32 stack_cnt, shed_cnt, wakeup_missed_cnt;
 	__u16 hang_sent;
@@ -148,7 +145,8 @@ struct jank_thread {
 	struct jank_place place; /* place of a polling loop's wait, on probation or not */
 	struct jank_place inner; /* place of a handler's own wait */
 	struct jank_place look;	 /* place where it last looked for work: poll__looks_often */
-	__u64 look_sleeps;	 /* task->nvcsw at that time */
+	__u32 look_sleeps;	 /* task->nvcsw at that time */
+	__s32 nested_fd;
 	/* on probation: number of this trial of the thread; 0: not on probation */
 	__u16 trial;
 	__u16 trial_cnt;

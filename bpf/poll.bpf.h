@@ -112,7 +112,7 @@ WALKED_ONCE_BY_POINTER int poll__looks_often(struct jank_thread *t, const struct
 	if (!t || !at || !bpf_core_field_exists(task->nvcsw) ||
 	    !poll__is_look(compat__user_regs(task), poll__class(at->nr)))
 		return false;
-	if (!poll__here(&t->look, at) || t->look_sleeps != KREAD(task, nvcsw)) {
+	if (!poll__here(&t->look, at) || t->look_sleeps != (__u32)KREAD(task, nvcsw)) {
 		t->look = *at;
 		t->look.turn_cnt = 0;
 		t->look_sleeps = KREAD(task, nvcsw);

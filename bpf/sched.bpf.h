@@ -201,9 +201,9 @@ static __always_inline bool sched__keeps_start(s64 delay_ns)
  */
 static __always_inline bool sched__may_keep_start(const struct jank_thread *t)
 {
-	u64 ticks = bpf_jiffies64() - t->woken_tick;
+	__u32 ticks = (__u32)bpf_jiffies64() - t->woken_tick;
 
-	return t->frozen_ns || sched__keeps_start((s64)((ticks + 1) * TICK_MAX_NS - 1));
+	return t->frozen_ns || sched__keeps_start((ticks + 1ll) * TICK_MAX_NS - 1);
 }
 
 /* A thread in its loop's wait gets the CPU. */
