@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import bad
 from bad import ok
 
-LOG = "lack stacks: not all probes were attached"
+LOG = "lack stacks: probes came later"
 # scenario, and the state in which the time passes
 SCENARIOS = (("sleep:8ms", "sleep"), ("mutex:8ms", "futex"), ("epoll:8ms", "poll"), ("socket:8ms", "socket"), ("busy:8ms", None))
 

@@ -113,7 +113,7 @@ static void tell_early(struct intake *intake, const struct jank_rec_block *rec)
 	    rec->start_ns + rec->duration_ns > intake->attached_ns)
 		return;
 	intake->early_told = true;
-	log__info("blocks of the first %llu ms lack stacks: not all probes were attached",
+	log__info("blocks of the first %llu ms lack stacks: probes came later",
 		  (intake->attached_ns - rec->start_ns) / NS_PER_MS + 1);
 }
 
