@@ -3,6 +3,7 @@
 #
 #   make bench                all of it, about five minutes
 #   make bench-readme         what the README shows, into it: 20 pairs of redis, half an hour
+#   make bench-events         instructions of each probe at an event, typed and plain
 #   make bench BENCH=micro    a part of it: micro, redis, own or encoding
 #   make bench ROUNDS=3       quicker, less exact
 #   make bench BENCH=micro BEFORE=../before/jankbpf   beside another build of jankbpf
@@ -19,6 +20,22 @@ bench-readme: all $(VARIANT)/bench_epoll $(VARIANT)/bench_encoding #:measure wha
 	$(Q)BENCH_EPOLL=$(VARIANT)/bench_epoll tools/bench/bench.py --readme $(if $(ROUNDS),--rounds $(ROUNDS)) \
 		--json $(OUT)/bench-readme.json
 	$(Q)tools/bench/readme.py $(OUT)/bench-readme.json
+
+# In a guest whose clock counts instructions: the same on every machine. arm64 takes longer than a quarter
+# of an hour: EVENTS_VM=arm64/6.12.
+EVENTS_VM ?= x86_64/6.12
+bench-events: #:measure the instructions of each probe at an event, in a virtual machine
+	$(Q)$(MAKE) $(JOBS) STATIC=1 SANITIZE= CROSS_COMPILE=$(if $(filter arm64/%,$(EVENTS_VM)),$(CROSS_ARM64)) bench-events-program
+	$(Q)tools/bench/events.py $(EVENTS_VM)
+bench-events-program: $(VARIANT)/bench_events
+
+$(VARIANT)/bench_events: $(VARIANT)/tools/bench_events.o $(SKEL_SRC:%.c=$(VARIANT)/%.o) $(LIB)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(STRIP_ALL) -o $@ $^ $(LDLIBS)
+
+-include $(VARIANT)/tools/bench_events.d
+
+.PHONY: bench-events bench-events-program
 
 bench-governor: all $(VARIANT)/bench_rate #:measure the budget of an agent at 1,000 to 500,000 dispatches a second (as root)
 	$(Q)BENCH_RATE=$(VARIANT)/bench_rate tools/bench/governor.py

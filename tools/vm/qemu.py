@@ -65,6 +65,7 @@ class Guest:
     memory_mb: int = 1024
     append: str = ""
     cpu: str = "" # another one than the machine's
+    counted: bool = False # its clocks advance by a nanosecond with each instruction
     # more devices of QEMU, each with its options
     devices: list = dataclasses.field(default_factory=list)
     echo: bool = False # copies the console to stderr as it comes
@@ -150,6 +151,7 @@ def command(guest, initrd, out, scratch):
              "-serial", "stdio", "-kernel", guest.kernel.path("vmlinuz"), "-initrd", initrd,
              "-chardev", f"file,id=out,path={out}", "-device", "virtio-serial-pci",
              "-device", "virtserialport,chardev=out,name=out"]
+    words += ["-icount", "shift=0,sleep=off"] if guest.counted else []
     words += [word for device in guest.devices for word in ("-device", device)]
     variables = [console, "quiet panic=-1", guest.append]
     if guest.scratch:
