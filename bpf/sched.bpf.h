@@ -251,6 +251,15 @@ static __always_inline bool sched__waits_in_epoll(struct jank_thread *t, struct 
 	return true;
 }
 
+/* The thread stops running, with a dispatch open: accounts the time until now. */
+static __always_inline void sched__stop(struct jank_thread *t, u64 now)
+{
+	if (t->state != JANK_STATE_RUNNING)
+		thread__arrive_late(t, now);
+	thread__account(t, JANK_STATE_RUNNING, now);
+	t->accounted = 1;
+}
+
 /* The thread leaves the CPU with a dispatch open. */
 static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struct task_struct *task,
 					 bool preempted, unsigned int task_state, u64 now)
@@ -269,10 +278,7 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 		off__leave(t, task);
 		return;
 	}
-	if (t->state != JANK_STATE_RUNNING)
-		thread__arrive_late(t, now);
-	thread__account(t, JANK_STATE_RUNNING, now);
-	t->accounted = 1;
+	sched__stop(t, now);
 	if (sleeps)
 		state = classify_block__blocked(task, task_state, &nr);
 	else
@@ -307,8 +313,9 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 
 /*
  * Until jank_at_leave is loaded: may a dispatch end where the thread sleeps? A loop in epoll may
- * wait for its descriptor by poll. Another poll is a handler's, or a loop's whose handlers use
- * epoll: the probes of polls tell. A runtime's worker may park. What is not judged yet is given up.
+ * wait for its descriptor by poll. Another poll is a handler's wait, or that of a loop whose
+ * handlers use epoll: the probes of polls decide. A runtime's worker may park. A dispatch that is
+ * not judged yet is given up.
  */
 static __always_inline bool sched__rests(struct jank_thread *t, struct task_struct *task, u64 now)
 {
@@ -339,10 +346,7 @@ static __always_inline void sched__leave_plainly(struct jank_thread *t, struct t
 
 	if (t->off || (sleeps && sched__rests(t, task, now)))
 		return;
-	if (t->state != JANK_STATE_RUNNING)
-		thread__arrive_late(t, now);
-	thread__account(t, JANK_STATE_RUNNING, now);
-	t->accounted = 1;
+	sched__stop(t, now);
 	if (sleeps)
 		state = classify_block__blocked(task, task_state, &nr);
 	stack__begin(rec, JANK_REC_STACK, task, t->start_ns, now, now);

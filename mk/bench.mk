@@ -21,8 +21,8 @@ bench-readme: all $(VARIANT)/bench_epoll $(VARIANT)/bench_encoding #:measure wha
 		--json $(OUT)/bench-readme.json
 	$(Q)tools/bench/readme.py $(OUT)/bench-readme.json
 
-# In a guest whose clock counts instructions: the same on every machine. arm64 takes longer than a quarter
-# of an hour: EVENTS_VM=arm64/6.12.
+# The guest's clock counts instructions, so each machine has the same figures. arm64 takes more than 15
+# minutes: EVENTS_VM=arm64/6.12.
 EVENTS_VM ?= x86_64/6.12
 bench-events: #:measure the instructions of each probe at an event, in a virtual machine
 	$(Q)$(MAKE) $(JOBS) STATIC=1 SANITIZE= CROSS_COMPILE=$(if $(filter arm64/%,$(EVENTS_VM)),$(CROSS_ARM64)) bench-events-program

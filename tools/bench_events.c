@@ -75,7 +75,7 @@ static void run_loop(int rd, int wr)
 	}
 }
 
-/* It does not preempt the loop, in whose dispatch that would be another kind of switch. */
+/* SCHED_IDLE: it does not preempt the loop, since switches within dispatches cost more. */
 static void run_client(int rd, int wr)
 {
 	const struct sched_param none = {};

@@ -71,7 +71,7 @@ void loader__sweep(struct loader *loader)
 
 int loader__add_process(struct loader *loader, pid_t pid, unsigned *ret_sites, struct err *err)
 {
-	struct uprobe_programs progs;
+	const struct uprobe_programs progs = loader__uprobe_programs(loader);
 	int res;
 
 	if (ret_sites)
@@ -82,7 +82,6 @@ int loader__add_process(struct loader *loader, pid_t pid, unsigned *ret_sites, s
 	if (res)
 		return err__set(err, -res, "cannot trace process %d: %s (at most %d at once)", pid,
 				strerror(-res), JANK_TGID_MAX);
-	progs = loader__uprobe_programs(loader);
 	return uprobes__attach(loader->uprobes, pid, &progs, ret_sites, err);
 }
 

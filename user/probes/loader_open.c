@@ -495,8 +495,6 @@ int loader__load_rest(struct loader *loader, struct err *err)
 {
 	int res;
 
-	if (loader->rest)
-		return 0;
 	loader->rest = open_part(loader, false);
 	res = loader->rest ? share_maps(loader->skel, loader->rest) : -errno;
 	if (res)

@@ -37,7 +37,7 @@ struct loader {
  */
 int loader__prevent_preemption(struct bpf_object *obj, const struct features *feats);
 
-/* loader_open.c: loads the second part, if there is one. 0, or -errno with a message. */
+/* loader_open.c: loads the second part. Only with opts.in_parts. 0, or -errno with a message. */
 int loader__load_rest(struct loader *loader, struct err *err);
 
 /* loader_attach.c: the programs that uprobes run. */
