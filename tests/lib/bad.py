@@ -291,8 +291,19 @@ class Tracer:
         self.process = start(words, stdin=subprocess.DEVNULL, stdout=stdout or self.out, stderr=self.err,
                              **options)
         self.pid = self.process.pid
-        if wait and not wait_for(lambda: "tracing;" in self.stderr() or self.process.poll() is not None, START_S):
+        self.attached_at = 0
+        if wait and not wait_for(lambda: self.attached() or self.process.poll() is not None, START_S):
             raise RuntimeError(f"{words}: does not start tracing: {self.stderr()}")
+
+    def attached(self):
+        """All probes are; -v tells it. Blocks that are written before lack stacks."""
+        if not self.attached_at and "tracing;" in self.stderr():
+            self.attached_at = len(self.stdout())
+        return "tracing;" in self.stderr()
+
+    def written(self, process):
+        """How many of its blocks were written since then. The first may have begun before."""
+        return self.stdout()[self.attached_at:].count(b'"pid":%d,' % process.pid)
 
     def stderr(self):
         return self.read(self.err).decode("utf-8", "backslashreplace")

@@ -40,21 +40,18 @@ def attacker(exe, *args):
 
 
 def trace_both(what, mounted, process, *args):
-    """The honest target's blocks are reported meanwhile, and Ctrl-C ends the trace."""
+    """Blocks of both are reported meanwhile, and Ctrl-C ends the trace."""
     honest = bad.target("loop", 40)
-    tracer = bad.Tracer("--json", "-t", "10ms", "-p", process.pid, "-p", honest.pid, *args, wait=False)
-
-    def reported():
-        return tracer.stdout().count(b'"pid":%d,' % honest.pid) >= BLOCKS
-
-    meanwhile = bad.wait_for(reported, END_S)
+    tracer = bad.Tracer("--json", "-v", "-t", "10ms", "-p", process.pid, "-p", honest.pid, *args, wait=False)
+    meanwhile = (bad.wait_for(tracer.attached, END_S) and
+                 bad.wait_for(lambda: min(map(tracer.written, (honest, process))) >= BLOCKS, END_S))
     tracer.process.send_signal(signal.SIGINT)
     ended = bad.wait_for(lambda: tracer.process.poll() is not None, END_S)
     if not ended:
         mounted.end()  # not even SIGKILL ends a process that waits there
     result = tracer.finish()
     bad.end(honest)
-    ok(meanwhile, f"{what}: another program's blocks are reported meanwhile", result)
+    ok(meanwhile, f"{what}: blocks of both are reported meanwhile", result)
     ok(ended and result.status == 0, f"{what}: Ctrl-C ends the trace", result)
     return result
 
