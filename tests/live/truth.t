@@ -80,9 +80,9 @@ def run_pid(folder, build, backend, options):
     return truth, trace.keep(os.path.join(folder, "blocks"))
 
 
-def run(folder, runner, build, backend):
+def run(folder, runner, build, backend, options=(), seconds=SECONDS):
     os.mkdir(folder)
-    return runner(folder, build, backend, [*WORK, "--duration", f"{SECONDS}s"])
+    return runner(folder, build, backend, [*WORK, "--duration", f"{seconds}s", *options])
 
 
 def check(tap, what, future, loop):

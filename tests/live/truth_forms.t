@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """The forms of simjank: threads, other waits, each way to give a Looper work, several processes."""
+import concurrent.futures
 import importlib.machinery
 import importlib.util
 import os
@@ -49,7 +50,6 @@ def several(tap):
 def main():
     need()
     tap = Tap()
-    truth.SECONDS = 4
     looper = os.path.exists(truth.simjank("simjank-looper"))
     cases = [
         ("simjank", "kernel", truth.run_pid, THREADS),
@@ -63,12 +63,17 @@ def main():
         ("simjank-looper", "uprobe", truth.run_pid, ["--form", "fd"]),
         ("simjank-looper", "kernel", truth.run_pid, ["--form", "after"]),
     ]
-    for build, backend, runner, options in cases:
-        what = f"{build} {' '.join(options[:2])}, {backend}"
-        if "looper" in build and not looper:
-            tap.skip(what, "not built: android-libutils-dev is not installed")
-        else:
-            truth.check(tap, what, runner, build, backend, *options)
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        runs = []
+        for build, backend, runner, options in cases:
+            what = f"{build} {' '.join(options[:2])}, {backend}"
+            if "looper" in build and not looper:
+                tap.skip(what, "not built: android-libutils-dev is not installed")
+                continue
+            future = pool.submit(truth.run, os.path.join(folder, str(len(runs))), runner, build, backend, options, 4)
+            runs.append((what, future, "android-looper" if "looper" in build else "epoll"))
+        for what, future, loop in runs:
+            truth.check(tap, what, future, loop)
     several(tap)
     tap.end()
 

@@ -28,7 +28,7 @@ STOP_S = 10
 
 def judged(result, path):
     """The result compared with simjank's truth, and how many blocks are counted as missing."""
-    args = argparse.Namespace(threshold=25 * MS, guard=GUARD, hang=0, debugging=False, loop=None)
+    args = argparse.Namespace(threshold=25 * MS, guard=GUARD, hang=0, debugging=False, starved=False, loop=None)
     judgement = truth.Judgement(truth.Truth(path), args)
     for record in result.records():
         judgement.add(record)
