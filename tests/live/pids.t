@@ -38,7 +38,8 @@ def refused(name, status, words, *args):
 def test_refused():
     none = free_pid()
     refused("a pid that doesn't exist", 1, f"{none}", "-p", none)
-    for text in ("abc", "0", "-1", "12x", "", "1,,2", "99999999999"):
+    refused("a name that no process has", 1, "no process has this name", "-p", "abc")
+    for text in ("0", "-1", "12x", "", "1,,2", "99999999999"):
         refused(f"-p '{text}' is no pid", 2, "--pid", "-p", text)
     thread = kernel_thread()
     if thread:

@@ -500,7 +500,7 @@ def test_disk_full():
     result = tracer.finish(60)
     lost = (result.summary() or {"lost": {}})["lost"].get("unwritten_records", 0)
     spooled = sum(count for _, count in batches(f"{folder}/spool"))
-    ok(full and result.status == 0 and "spool: a record could not be written: No space left" in result.err, "disk full: reported", result.err)
+    ok(full and result.status == 1 and "spool: a record could not be written: No space left" in result.err, "disk full: reported", result.err)
     ok(lost > 0 and spooled + lost == len(result.records()), f"disk full: {lost} records are counted, exactly",
        f"{spooled} in the spool, {len(result.records())} records")
     ok(batches(f"{folder}/spool")[-1][0] == len(batches(f"{folder}/spool")), "disk full: it goes on when there is room")
