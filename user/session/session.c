@@ -6,7 +6,6 @@
 #include "session/session.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -21,40 +20,10 @@
 #include "journal/answers.h"
 #include "probes/preflight.h"
 #include "probes/privileges.h"
-#include "procfs/cgroup.h"
 #include "procfs/host.h"
+#include "session/limits.h"
 #include "session/session_parts.h"
 #include "session/tracer_filter.h"
-
-/* --- limits */
-
-/*
- * Raises the soft limit of open files to the hard one: a link takes two descriptors, each CPU and
- * uprobe one. The soft limit is low only for programs that use select(), which we do not. A COMMAND
- * is forked earlier, since it would inherit the raised limit.
- */
-static void limits__raise(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-/* The message of whoever found no descriptor names the wrong remedy. Returns res. */
-static int limits__explain(int res, struct err *err)
-{
-	struct rlimit limit;
-
-	if (res != -EMFILE || getrlimit(RLIMIT_NOFILE, &limit))
-		return res;
-	return err__set(err, EMFILE,
-			"%llu files may be open at once, which is too few: raise the hard limit, "
-			"such as by `ulimit -Hn 4096`",
-			(unsigned long long)limit.rlim_max);
-}
 
 #define QUEUE_ITEMS	   4096
 #define QUEUE_BYTES	   (16 << 20)
@@ -268,20 +237,6 @@ static void note_step(const struct session *s, const char *what)
 		   use.ru_maxrss >> 10);
 }
 
-/* Its verifier needs most of that; a kernel that kills says nothing to us. */
-#define START_MEMORY_MB 56
-
-static void report_little_memory(void)
-{
-	uint64_t left = cgroup_memory__left("/sys/fs/cgroup", "/proc/self/cgroup") >> 20;
-
-	if (left < START_MEMORY_MB)
-		log__warn("this process's cgroup may take %" PRIu64 " MB of memory, and a start "
-			  "takes some %d: if the kernel kills jankbpf, raise the cgroup's "
-			  "memory.max",
-			  left, START_MEMORY_MB);
-}
-
 static void report_container(void)
 {
 	if (!preflight__in_initial_ns("pid"))
@@ -300,6 +255,26 @@ static void report_hidden_names(void)
 		"a service without ProtectKernelTunables=");
 }
 
+/* Our processes, which run beside us to the end. */
+static int start_processes(struct session *s, struct err *err)
+{
+	int res = 0;
+
+	if (options__traces(s->opts)) /* it becomes another user */
+		res = deliver__start(s->opts, &s->deliver, err);
+	if (!res)
+		res = downloader__start(&s->downloader, err);
+	if (!res)
+		res = react__start(s->opts, &s->react, err);
+	if (!res)
+		res = sender_process__start(s->opts, &s->sender, err);
+	if (!res) /* each becomes a user of its own */
+		res = name_client__start(NAME_TASK_NAMES, &s->names, err);
+	if (!res)
+		res = name_client__start(NAME_TASK_SITES, &s->sites, err);
+	return res;
+}
+
 /* COMMAND first: it inherits the signals and limits as we got them. */
 static int open_session(struct session *s, struct err *err)
 {
@@ -315,18 +290,8 @@ static int open_session(struct session *s, struct err *err)
 		res = open_signals(&s->end, s->opts->command == CMD_AGENT, err);
 	if (!res)
 		res = preflight__check(err);
-	if (!res && options__traces(s->opts)) /* it becomes another user */
-		res = deliver__start(s->opts, &s->deliver, err);
 	if (!res)
-		res = downloader__start(&s->downloader, err);
-	if (!res)
-		res = react__start(s->opts, &s->react, err);
-	if (!res)
-		res = sender_process__start(s->opts, &s->sender, err);
-	if (!res) /* each becomes a user of its own */
-		res = name_client__start(NAME_TASK_NAMES, &s->names, err);
-	if (!res)
-		res = name_client__start(NAME_TASK_SITES, &s->sites, err);
+		res = start_processes(s, err);
 	if (!res)
 		res = features__probe(s->opts->disabled, s->opts->disabled_cnt, &s->features, err);
 	note_step(s, "helper processes and features");
@@ -351,7 +316,7 @@ static int open_session(struct session *s, struct err *err)
 	if (!res)
 		res = open_parts(s, err);
 	limits__raise();
-	report_little_memory();
+	limits__report_memory();
 	if (!res)
 		res = session__open_probes(s, err);
 	note_step(s, "loaded probes");
