@@ -11,6 +11,7 @@
 #include "catalogue/catalogue.h"
 #include "options/filter.h"
 #include "probes/bpf_fds.h"
+#include "probes/calibration.h"
 #include "probes/features.h"
 #include "probes/history_buffers.h"
 #include "uprobes/uprobe_files.h"
@@ -22,7 +23,8 @@ struct loader;
 
 struct loader_opts {
 	const struct features *features;
-	const char *btf_path; /* the kernel's types; NULL: its own (btf_source__path) */
+	const char *btf_path;	       /* the kernel's types; NULL: its own (btf_source__path) */
+	struct calibrator *calibrator; /* NULL: none; _new ends it */
 	uint64_t threshold_ns, hang_ns;
 	/* JANK_HANG_LIMITS of them, see struct jank_conf; NULL: hang_ns alone. Borrowed by _new. */
 	const uint64_t *hang_limits;

@@ -7,141 +7,21 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "bpf/jank_abi.h"
-#include "calibrate.skel.h"
 #include "catalogue/syscalls.h"
 #include "files/file.h"
 #include "jankbpf.skel.h"
 #include "jankbpf_plain.skel.h"
 #include "probes/bpf_fds.h"
 #include "probes/bpf_log.h"
+#include "probes/calibration.h"
 #include "probes/loader.h"
 #include "probes/loader_parts.h"
-#include "probes/preflight.h"
 #include "uprobes/links.h"
 #include "uprobes/uprobes.h"
-
-/*
- * --- calibration: a small BPF object runs once in our own context, where the answers are known,
- * before the probes are loaded
- */
-
-struct calibration {
-	uint32_t thread_sz;    /* bytes of a kernel stack up to the end of the registers */
-	uint64_t user_ip_mask; /* the bits that a user-space address of this kernel can have */
-	uint32_t pid_level;    /* of our pid namespace; 0: the machine's, or not known */
-	uint64_t pid_ns;       /* see struct jank_conf */
-	uint64_t fair_class;   /* see struct jank_conf */
-};
-
-#define THREAD_SZ_MIN (16 * 1024)
-
-/*
- * The stack is at the upper end of the address space, so its address has the highest possible bit:
- * 38 to 51 on arm64, depending on the kernel's configuration. The bits above are for pointer
- * authentication.
- */
-static uint64_t user_ip_mask(void)
-{
-	unsigned long on_stack = (unsigned long)__builtin_frame_address(0);
-
-	return ~0UL >> __builtin_clzl(on_stack);
-}
-
-/* Can tasks, ours included, be in the class of sched_ext? */
-static bool has_sched_ext(void)
-{
-	struct strbuf state = {};
-	int res = file__read("/sys/kernel/sched_ext/state", 64, &state);
-	bool off = res == -ENOENT || (!res && !strcmp(strbuf__str(&state), "disabled\n"));
-
-	strbuf__free(&state);
-	return !off;
-}
-
-/* Priorities of the fair class: MAX_RT_PRIO to MAX_PRIO - 1 (include/linux/sched/prio.h) */
-#define FAIR_PRIO_MIN 100
-#define FAIR_PRIO_MAX 139
-
-static int judge(const struct jank_calibration *answer, struct calibration *ret, struct err *err)
-{
-	if (answer->tgid != (__u32)getpid() || answer->tid != (__u32)syscall(SYS_gettid) ||
-	    !answer->exec_ns)
-		return err__set_exit(err, JANK_EXIT_CANNOT, EINVAL,
-				     "the kernel's types (BTF) are another kernel's: its own "
-				     "process was read as %u "
-				     "where it is %d; give this kernel's by --btf FILE",
-				     answer->tgid, getpid());
-	if (answer->thread_sz)
-		ret->thread_sz = answer->thread_sz;
-	ret->pid_level = answer->pid_level;
-	ret->pid_ns = answer->pid_ns;
-	if (answer->prio >= FAIR_PRIO_MIN && answer->prio <= FAIR_PRIO_MAX && !has_sched_ext())
-		ret->fair_class = answer->sched_class;
-	return 0;
-}
-
-static int load_calibration(const char *btf_path, struct calibrate **ret, struct err *err)
-{
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = btf_path);
-	struct calibrate *skel = calibrate__open_opts(&opts);
-	int res = skel ? calibrate__load(skel) : -errno;
-
-	/* libbpf maps no memory if its own test of the kernel failed, as for lack of memory */
-	if (!res && !skel->bss)
-		res = -ENOMEM;
-	if (!res) {
-		*ret = skel;
-		return 0;
-	}
-	calibrate__destroy(skel);
-	if (res == -EPERM || res == -EACCES)
-		return err__set_exit(err, JANK_EXIT_CANNOT, -res,
-				     "the kernel refused the probes (%s); run as root, and see "
-				     "`jankbpf doctor`",
-				     strerror(-res));
-	return err__set_exit(err, JANK_EXIT_CANNOT, -res,
-			     "cannot load the calibration probe: %s; see `jankbpf doctor`, or run "
-			     "with -vv: %s",
-			     strerror(-res), bpf_log__last());
-}
-
-/*
- * btf_path: the file with the kernel's types, or NULL for the kernel's own. When the object cannot
- * run (before 5.10), uses the usual values. Returns 0, or -errno with JANK_EXIT_CANNOT when the
- * types belong to another kernel.
- */
-static int run_calibration(const char *btf_path, struct calibration *ret, struct err *err)
-{
-	LIBBPF_OPTS(bpf_test_run_opts, run);
-	long page_sz = sysconf(_SC_PAGESIZE);
-	struct calibrate *skel = NULL;
-	int res;
-
-	ret->thread_sz = page_sz > THREAD_SZ_MIN ? page_sz : THREAD_SZ_MIN;
-	ret->user_ip_mask = user_ip_mask();
-	ret->pid_level = 0;
-	ret->pid_ns = 0;
-	res = load_calibration(btf_path, &skel, err);
-	if (res)
-		return res;
-	skel->bss->jank_calibration.want_nr = SYS_bpf;
-	skel->bss->jank_calibration.want_arg0 = BPF_PROG_TEST_RUN;
-	if (!bpf_prog_test_run_opts(bpf_program__fd(skel->progs.jank_calibrate), &run))
-		res = judge(&skel->bss->jank_calibration, ret, err);
-	calibrate__destroy(skel);
-	if (!res && !ret->pid_level && !preflight__in_initial_ns("pid"))
-		return err__set_exit(
-			err, JANK_EXIT_CANNOT, ENOTSUP,
-			"process ids here are a container's, and this kernel does not tell them to "
-			"the probes; run it outside, or with the machine's pid namespace "
-			"(--pid=host)");
-	return res;
-}
 
 /* --- configuration of the probes, from the options and the kernel's answers */
 
@@ -526,7 +406,7 @@ int loader__new(const struct loader_opts *opts, struct loader **ret, struct err 
 		loader->empty_run_ns = bpf_counters__empty_run_ns();
 	bpf_log__capture();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-	res = run_calibration(opts->btf_path, &calibration, err);
+	res = calibration__get(opts->calibrator, opts->btf_path, &calibration, err);
 	if (res)
 		goto fail;
 	if (calibration.pid_level) /* it is compared with the machine's number */

@@ -255,11 +255,13 @@ static void report_hidden_names(void)
 		"a service without ProtectKernelTunables=");
 }
 
-/* Our processes, which run beside us to the end. */
+/* Our processes, which run beside us to the end; the calibrator ends when the probes are loaded. */
 static int start_processes(struct session *s, struct err *err)
 {
 	int res = 0;
 
+	if (!s->opts->btf_path)
+		calibrator__start(&s->calibrator);
 	if (options__traces(s->opts)) /* it becomes another user */
 		res = deliver__start(s->opts, &s->deliver, err);
 	if (!res)
@@ -547,6 +549,7 @@ static void close_session(struct session *s, int *status, struct err *err)
 {
 	log__status(NULL);
 	session__keep_losses(s);
+	calibrator__end(&s->calibrator);
 	loader__free(s->loader); /* a slow output must not slow down the traced processes */
 	ring__free(s->ring);
 	mapping_events__close(&s->mappings);

@@ -29,6 +29,7 @@
 #include "name/name.h"
 #include "options/filter.h"
 #include "options/options.h"
+#include "probes/calibration.h"
 #include "probes/features.h"
 #include "probes/loader.h"
 #include "session/control.h"
@@ -602,6 +603,7 @@ struct run_end {
 struct session {
 	const struct options *opts;
 	uint64_t begun_ns; /* when the start began (CLOCK_MONOTONIC) */
+	struct calibrator calibrator;
 	struct features features;
 	struct host_info host;
 	struct selection selection;

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "probes/calibration.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/own_process.h"
+#include "base/strbuf.h"
+#include "bpf/jank_abi.h"
+#include "calibrate.skel.h"
+#include "files/file.h"
+#include "probes/bpf_log.h"
+#include "probes/preflight.h"
+
+#define THREAD_SZ_MIN (16 * 1024)
+
+/*
+ * The stack is at the upper end of the address space, so its address has the highest possible bit:
+ * 38 to 51 on arm64, depending on the kernel's configuration. The bits above are for pointer
+ * authentication.
+ */
+static uint64_t user_ip_mask(void)
+{
+	unsigned long on_stack = (unsigned long)__builtin_frame_address(0);
+
+	return ~0UL >> __builtin_clzl(on_stack);
+}
+
+/* Can tasks, ours included, be in the class of sched_ext? */
+static bool has_sched_ext(void)
+{
+	struct strbuf state = {};
+	int res = file__read("/sys/kernel/sched_ext/state", 64, &state);
+	bool off = res == -ENOENT || (!res && !strcmp(strbuf__str(&state), "disabled\n"));
+
+	strbuf__free(&state);
+	return !off;
+}
+
+/* Priorities of the fair class: MAX_RT_PRIO to MAX_PRIO - 1 (include/linux/sched/prio.h) */
+#define FAIR_PRIO_MIN 100
+#define FAIR_PRIO_MAX 139
+
+static int judge(const struct jank_calibration *answer, struct calibration *ret, struct err *err)
+{
+	if (answer->tgid != (__u32)getpid() || answer->tid != (__u32)syscall(SYS_gettid) ||
+	    !answer->exec_ns)
+		return err__set_exit(err, JANK_EXIT_CANNOT, EINVAL,
+				     "the kernel's types (BTF) are another kernel's: its own "
+				     "process was read as %u "
+				     "where it is %d; give this kernel's by --btf FILE",
+				     answer->tgid, getpid());
+	if (answer->thread_sz)
+		ret->thread_sz = answer->thread_sz;
+	ret->pid_level = answer->pid_level;
+	ret->pid_ns = answer->pid_ns;
+	if (answer->prio >= FAIR_PRIO_MIN && answer->prio <= FAIR_PRIO_MAX && !has_sched_ext())
+		ret->fair_class = answer->sched_class;
+	return 0;
+}
+
+static int load_calibration(const char *btf_path, struct calibrate **ret, struct err *err)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = btf_path);
+	struct calibrate *skel = calibrate__open_opts(&opts);
+	int res = skel ? calibrate__load(skel) : -errno;
+
+	/* libbpf maps no memory if its own test of the kernel failed, as for lack of memory */
+	if (!res && !skel->bss)
+		res = -ENOMEM;
+	if (!res) {
+		*ret = skel;
+		return 0;
+	}
+	calibrate__destroy(skel);
+	if (res == -EPERM || res == -EACCES)
+		return err__set_exit(err, JANK_EXIT_CANNOT, -res,
+				     "the kernel refused the probes (%s); run as root, and see "
+				     "`jankbpf doctor`",
+				     strerror(-res));
+	return err__set_exit(err, JANK_EXIT_CANNOT, -res,
+			     "cannot load the calibration probe: %s; see `jankbpf doctor`, or run "
+			     "with -vv: %s",
+			     strerror(-res), bpf_log__last());
+}
+
+/*
+ * btf_path: the file with the kernel's types, or NULL for the kernel's own. When the object cannot
+ * run (before 5.10), uses the usual values. Returns 0, or -errno with JANK_EXIT_CANNOT when the
+ * types belong to another kernel.
+ */
+static int calibrate(const char *btf_path, struct calibration *ret, struct err *err)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+	long page_sz = sysconf(_SC_PAGESIZE);
+	struct calibrate *skel = NULL;
+	int res;
+
+	ret->thread_sz = page_sz > THREAD_SZ_MIN ? page_sz : THREAD_SZ_MIN;
+	ret->user_ip_mask = user_ip_mask();
+	ret->pid_level = 0;
+	ret->pid_ns = 0;
+	res = load_calibration(btf_path, &skel, err);
+	if (res)
+		return res;
+	skel->bss->jank_calibration.want_nr = SYS_bpf;
+	skel->bss->jank_calibration.want_arg0 = BPF_PROG_TEST_RUN;
+	if (!bpf_prog_test_run_opts(bpf_program__fd(skel->progs.jank_calibrate), &run))
+		res = judge(&skel->bss->jank_calibration, ret, err);
+	calibrate__destroy(skel);
+	if (!res && !ret->pid_level && !preflight__in_initial_ns("pid"))
+		return err__set_exit(
+			err, JANK_EXIT_CANNOT, ENOTSUP,
+			"process ids here are a container's, and this kernel does not tell them to "
+			"the probes; run it outside, or with the machine's pid namespace "
+			"(--pid=host)");
+	return res;
+}
+
+/* --- the process that calibrates meanwhile */
+
+/* Only a success is answered: else the caller tries it, too, and learns the reason. */
+static void be_calibrator(int fd)
+{
+	struct calibration answer = {};
+	struct err err = {};
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	bpf_log__capture();
+	if (!calibrate(NULL, &answer, &err))
+		file__write_all(fd, &answer, sizeof(answer));
+	_exit(0);
+}
+
+void calibrator__start(struct calibrator *ret)
+{
+	sigset_t all, before;
+	int ends[2];
+
+	*ret = (struct calibrator){ .fd = -1 };
+	if (pipe2(ends, O_CLOEXEC))
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	ret->pid = fork();
+	if (!ret->pid)
+		be_calibrator(ends[1]);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	close(ends[1]);
+	if (ret->pid > 0) {
+		own_process__add(ret->pid);
+		ret->fd = ends[0];
+		return;
+	}
+	close(ends[0]);
+	ret->pid = 0;
+}
+
+void calibrator__end(struct calibrator *calibrator)
+{
+	if (!calibrator->pid)
+		return;
+	kill(calibrator->pid, SIGKILL);
+	waitpid(calibrator->pid, NULL, 0);
+	own_process__remove(calibrator->pid);
+	close(calibrator->fd);
+	*calibrator = (struct calibrator){ .fd = -1 };
+}
+
+/* The write of so few bytes is never in part (pipe(7)). */
+static bool is_answered(const struct calibrator *calibrator, struct calibration *ret)
+{
+	return TEMP_FAILURE_RETRY(read(calibrator->fd, ret, sizeof(*ret))) == sizeof(*ret);
+}
+
+int calibration__get(struct calibrator *calibrator, const char *btf_path, struct calibration *ret,
+		     struct err *err)
+{
+	bool answered = calibrator && calibrator->pid && !btf_path && is_answered(calibrator, ret);
+
+	if (calibrator)
+		calibrator__end(calibrator);
+	return answered ? 0 : calibrate(btf_path, ret, err);
+}

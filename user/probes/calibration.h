@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Calibration: a small BPF object runs once in a process of ours, where the answers are known,
+ * before the probes are loaded. It takes 30 ms, so another process can do it during the rest of the
+ * start.
+ */
+#ifndef JANK_PROBES_CALIBRATION_H
+#define JANK_PROBES_CALIBRATION_H
+
+#include "base/err.h"
+#include <stdint.h>
+#include <sys/types.h>
+
+struct calibration {
+	uint32_t thread_sz;    /* bytes of a kernel stack up to the end of the registers */
+	uint64_t user_ip_mask; /* the bits that a user-space address of this kernel can have */
+	uint32_t pid_level;    /* of our pid namespace; 0: the machine's, or not known */
+	uint64_t pid_ns;       /* see struct jank_conf */
+	uint64_t fair_class;   /* see struct jank_conf */
+};
+
+/* The process that calibrates by the kernel's own types. pid 0: there is none. */
+struct calibrator {
+	pid_t pid;
+	int fd;
+};
+
+/* Without a process, calibration__get does it. Call before there are threads. */
+void calibrator__start(struct calibrator *ret);
+void calibrator__end(struct calibrator *calibrator); /* a second call does nothing */
+
+/*
+ * Waits for the calibrator, and ends it. Calibrates here if it is NULL or does not answer, or if
+ * btf_path is not NULL: the file with the kernel's types. When the object cannot run (before 5.10),
+ * uses the usual values. Returns 0, or -errno with JANK_EXIT_CANNOT when the types belong to
+ * another kernel.
+ */
+int calibration__get(struct calibrator *calibrator, const char *btf_path, struct calibration *ret,
+		     struct err *err);
+
+#endif
