@@ -2,11 +2,13 @@
 /* Attaches the probes that do not belong to one process; detaches everything. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -121,16 +123,74 @@ static void drop_compat(struct loader *loader)
 	}
 }
 
+/* --- the end */
+
+/* In the process that keeps the perf events: others must see the ends of its pipes and sockets. */
+static void close_others(int kept)
+{
+	static const char event[] = "anon_inode:[perf_event]";
+	DIR *dir = opendir("/proc/self/fd");
+	char target[sizeof(event)];
+	struct dirent *entry;
+
+	if (!dir)
+		_exit(0);
+	while ((entry = readdir(dir))) {
+		ssize_t len = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target));
+		int fd = atoi(entry->d_name);
+
+		if (len > 0 && fd != kept && fd != dirfd(dir) &&
+		    (len != sizeof(event) - 1 || memcmp(target, event, len)))
+			close(fd);
+	}
+	closedir(dir);
+}
+
+static void keep_perf_events(int sock)
+{
+	char byte = 0;
+
+	close_others(sock);
+	if (write(sock, &byte, 1) == 1)
+		(void)!read(sock, &byte, 1);
+	_exit(0);
+}
+
+/*
+ * The kernel closes perf events one after the other, and waits 40 ms at each (perf_trace_destroy
+ * and event_mutex in kernel/trace/trace_event_perf.c). Another process waits for that in our place:
+ * it closes them by its end, when their programs are detached. Returns the descriptor to close
+ * then; -1: we wait.
+ */
+static int leave_perf_events(void)
+{
+	int ends[2];
+	char byte;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return -1;
+	if (!fork())
+		keep_perf_events(ends[0]);
+	close(ends[0]);
+	(void)!read(ends[1], &byte, 1); /* it holds nothing else now */
+	return ends[1];
+}
+
 void loader__free(struct loader *loader)
 {
+	int left;
+
 	if (!loader)
 		return;
+	left = leave_perf_events();
 	uprobe_files__free(loader->files);
 	uprobes__free(loader->uprobes);
 	free_clock(loader->sampler);
 	bpf_link__destroy(loader->iter_link);
 	drop_compat(loader);
 	links__destroy(loader->links, loader->link_cnt);
+	if (left >= 0)
+		close(left);
 	if (loader->rest != loader->skel)
 		jankbpf__destroy(loader->rest);
 	jankbpf__destroy(loader->skel);
@@ -367,23 +427,29 @@ static int enter_tails(struct loader *loader, struct err *err)
 	return 0;
 }
 
-/* The probes of polls before what jank_on_switch enters: see sched__rests in bpf/sched.bpf.h. */
+/*
+ * The sampler first, since attaching takes long while another tracer's end detaches its probes. The
+ * probes of polls before what jank_on_switch enters: see sched__rests in bpf/sched.bpf.h.
+ */
 static int add_rest(struct loader *loader, struct err *err)
 {
-	return loader__load_rest(loader, err) ?: attach_more(loader, err)
+	return loader__load_rest(loader, err) ?: loader__sample(loader, true, err)
+						 ?: attach_more(loader, err)
 						 ?: enter_tails(loader, err);
+}
+
+static int attach_all(struct loader *loader, struct err *err)
+{
+	if (loader->rest)
+		return enter_tails(loader, err) ?: loader__sample(loader, true, err)
+						   ?: attach_programs(loader, loader->skel, err);
+	return attach_programs(loader, loader->skel, err) ?: add_rest(loader, err);
 }
 
 int loader__attach(struct loader *loader, struct err *err)
 {
-	int res = loader->rest ? enter_tails(loader, err) : 0;
+	int res = attach_all(loader, err);
 
-	if (!res)
-		res = attach_programs(loader, loader->skel, err);
-	if (!res && !loader->rest)
-		res = add_rest(loader, err);
-	if (!res)
-		res = loader__sample(loader, true, err);
 	if (res)
 		return res;
 	learn_perf_links(loader);
