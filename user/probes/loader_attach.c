@@ -265,22 +265,26 @@ static int attach_waits(struct loader *loader, const struct jankbpf *skel, struc
 	return res;
 }
 
+/*
+ * The ends of waits last: they open dispatches, whose time needs the other probes. Between two
+ * attachments 0.3 s may pass, while another tracer's end detaches its probes.
+ */
 static int attach_programs(struct loader *loader, const struct jankbpf *skel, struct err *err)
 {
 	struct bpf_program *prog;
-	int res = attach_waits(loader, skel, err);
 
 	bpf_object__for_each_program (prog, skel->obj) {
 		enum bpf_prog_type type = bpf_program__type(prog);
+		int res;
 
-		if (res)
-			return res;
 		if (!bpf_program__autoload(prog) || attached_apart(loader, skel, prog) ||
 		    type == BPF_PROG_TYPE_PERF_EVENT || type == BPF_PROG_TYPE_KPROBE)
 			continue;
 		res = keep_link(loader, prog, bpf_program__attach(prog), err);
+		if (res)
+			return res;
 	}
-	return res;
+	return attach_waits(loader, skel, err);
 }
 
 /* The programs of the second part. */
