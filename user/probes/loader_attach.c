@@ -5,6 +5,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +127,8 @@ static void drop_compat(struct loader *loader)
 
 /* --- the end */
 
+#define KEEPER_MS 1000
+
 /* In the process that keeps the perf events: others must see the ends of its pipes and sockets. */
 static void close_others(int kept)
 {
@@ -164,15 +168,19 @@ static void keep_perf_events(int sock)
  */
 static int leave_perf_events(void)
 {
+	struct pollfd told = { .events = POLLIN };
 	int ends[2];
-	char byte;
+	pid_t pid;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return -1;
-	if (!fork())
+	pid = fork();
+	if (!pid)
 		keep_perf_events(ends[0]);
 	close(ends[0]);
-	(void)!read(ends[1], &byte, 1); /* it holds nothing else now */
+	told.fd = ends[1];
+	if (poll(&told, 1, KEEPER_MS) != 1 && pid > 0) /* else it holds nothing else now */
+		kill(pid, SIGKILL);
 	return ends[1];
 }
 
