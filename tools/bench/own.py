@@ -12,7 +12,7 @@ import tracers
 from report import Table
 from targets import Target, comm, cpus, pss_kb, schedstat_ns, status_kb
 
-SETTLE_S = 1.5  # the start costs more than the steady state
+SETTLE_S = 1.5  # the start costs more than the steady state; after an end the kernel detaches the probes
 STEADY_S = 10
 SIMJANK = os.environ.get("SIMJANK", "./simjank")
 
@@ -137,10 +137,12 @@ def start_tables(scratch, rounds):
     try:
         time.sleep(0.3)
         for _ in range(rounds):
+            time.sleep(SETTLE_S)
             firsts.append(first_dispatch_ms(target))
             for tracer in START_TRACERS:
                 if isinstance(ms.get(tracer.name), str):
                     continue
+                time.sleep(SETTLE_S)
                 try:
                     running = tracer.start(target)
                 except (OSError, RuntimeError) as why:
