@@ -19,7 +19,8 @@ def fits(block, state):
     time = block["time"]
     own = time["blocked_ns"].get(state, 0) if state else time["running_ns"]
     other = sum(time["blocked_ns"].values()) - (own if state else 0)
-    return bad.exact([block]) and own > bad.MS and own + time["runnable_ns"] >= 0.8 * 8e6 and other < bad.MS
+    seen = own > bad.MS or not state  # who is busy may get no CPU
+    return bad.exact([block]) and seen and own + time["runnable_ns"] >= 0.8 * 8e6 and other < bad.MS
 
 
 def lacks_stacks(block):
