@@ -44,6 +44,22 @@ void own_process__remove(pid_t pid)
 	replace(pid, 0);
 }
 
+pid_t own_process__fork(void)
+{
+	sigset_t all, before;
+	pid_t pid;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pid = fork();
+	if (!pid)
+		return 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (pid > 0)
+		own_process__add(pid);
+	return pid;
+}
+
 bool own_process__has(pid_t pid)
 {
 	if (pid == getpid())

@@ -27,6 +27,12 @@ int own_process__start(const char *name, const char *word, const struct own_proc
 void own_process__add(pid_t pid);
 void own_process__remove(pid_t pid);
 
+/*
+ * fork(2) for such a process: adds it. In it all signals are blocked. Call remove when it has
+ * ended.
+ */
+pid_t own_process__fork(void);
+
 /* True if it is this process, or one of these. Any thread. */
 bool own_process__has(pid_t pid);
 

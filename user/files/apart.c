@@ -231,7 +231,6 @@ static void reap(void)
 
 static int start(void)
 {
-	sigset_t all, before;
 	int ends[2];
 
 	reap();
@@ -245,18 +244,13 @@ static int start(void)
 		munmap(apart.shared, SHARED_SZ);
 		return -errno;
 	}
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	apart.pid = fork();
+	apart.pid = own_process__fork();
 	if (!apart.pid)
 		become_apart(ends[1], apart.shared);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	close(ends[1]);
 	apart.sock = ends[0];
-	if (apart.pid > 0) {
-		own_process__add(apart.pid);
+	if (apart.pid > 0)
 		return 0;
-	}
 	apart.pid = 0;
 	close(ends[0]);
 	munmap(apart.shared, SHARED_SZ);

@@ -5,7 +5,6 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,11 +93,7 @@ static int load_calibration(const char *btf_path, struct calibrate **ret, struct
 			     strerror(-res), bpf_log__last());
 }
 
-/*
- * btf_path: the file with the kernel's types, or NULL for the kernel's own. When the object cannot
- * run (before 5.10), uses the usual values. Returns 0, or -errno with JANK_EXIT_CANNOT when the
- * types belong to another kernel.
- */
+/* In this process: see calibration__get. */
 static int calibrate(const char *btf_path, struct calibration *ret, struct err *err)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run);
@@ -144,21 +139,16 @@ static void be_calibrator(int fd)
 
 void calibrator__start(struct calibrator *ret)
 {
-	sigset_t all, before;
 	int ends[2];
 
 	*ret = (struct calibrator){ .fd = -1 };
 	if (pipe2(ends, O_CLOEXEC))
 		return;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	ret->pid = fork();
+	ret->pid = own_process__fork();
 	if (!ret->pid)
 		be_calibrator(ends[1]);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	close(ends[1]);
 	if (ret->pid > 0) {
-		own_process__add(ret->pid);
 		ret->fd = ends[0];
 		return;
 	}
