@@ -2,15 +2,11 @@
 /* Attaches the probes that do not belong to one process; detaches everything. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -125,72 +121,13 @@ static void drop_compat(struct loader *loader)
 	}
 }
 
-/* --- the end */
-
-#define KEEPER_MS 1000
-
-/* In the process that keeps the perf events: others must see the ends of its pipes and sockets. */
-static void close_others(int kept)
-{
-	static const char event[] = "anon_inode:[perf_event]";
-	DIR *dir = opendir("/proc/self/fd");
-	char target[sizeof(event)];
-	struct dirent *entry;
-
-	if (!dir)
-		_exit(0);
-	while ((entry = readdir(dir))) {
-		ssize_t len = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target));
-		int fd = atoi(entry->d_name);
-
-		if (len > 0 && fd != kept && fd != dirfd(dir) &&
-		    (len != sizeof(event) - 1 || memcmp(target, event, len)))
-			close(fd);
-	}
-	closedir(dir);
-}
-
-static void keep_perf_events(int sock)
-{
-	char byte = 0;
-
-	close_others(sock);
-	if (write(sock, &byte, 1) == 1)
-		(void)!read(sock, &byte, 1);
-	_exit(0);
-}
-
-/*
- * The kernel closes perf events one after the other, and waits 40 ms at each (perf_trace_destroy
- * and event_mutex in kernel/trace/trace_event_perf.c). Another process waits for that in our place:
- * it closes them by its end, when their programs are detached. Returns the descriptor to close
- * then; -1: we wait.
- */
-static int leave_perf_events(void)
-{
-	struct pollfd told = { .events = POLLIN };
-	int ends[2];
-	pid_t pid;
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
-		return -1;
-	pid = fork();
-	if (!pid)
-		keep_perf_events(ends[0]);
-	close(ends[0]);
-	told.fd = ends[1];
-	if (poll(&told, 1, KEEPER_MS) != 1 && pid > 0) /* else it holds nothing else now */
-		kill(pid, SIGKILL);
-	return ends[1];
-}
-
 void loader__free(struct loader *loader)
 {
 	int left;
 
 	if (!loader)
 		return;
-	left = leave_perf_events();
+	left = perf_events__leave();
 	uprobe_files__free(loader->files);
 	uprobes__free(loader->uprobes);
 	free_clock(loader->sampler);
@@ -274,8 +211,8 @@ static int attach_waits(struct loader *loader, const struct jankbpf *skel, struc
 }
 
 /*
- * The ends of waits last: they open dispatches, whose time needs the other probes. Between two
- * attachments 0.3 s may pass, while another tracer's end detaches its probes.
+ * Attaches the ends of waits last: they open dispatches, whose time the other probes account. While
+ * another tracer ends, the kernel may take 0.3 s from one attachment to the next.
  */
 static int attach_programs(struct loader *loader, const struct jankbpf *skel, struct err *err)
 {

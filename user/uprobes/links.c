@@ -4,11 +4,16 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -71,6 +76,59 @@ void links__destroy(struct bpf_link **links, size_t cnt)
 void links__destroy_held(struct held_link *links, size_t cnt)
 {
 	destroy_all(destroy_held, links, cnt);
+}
+
+/* --- perf events at the end */
+
+#define KEEPER_MS 1000
+
+/* In the process that keeps the perf events: others must see the ends of its pipes and sockets. */
+static void close_others(int kept)
+{
+	static const char event[] = "anon_inode:[perf_event]";
+	DIR *dir = opendir("/proc/self/fd");
+	char target[sizeof(event)];
+	struct dirent *entry;
+
+	if (!dir)
+		_exit(0);
+	while ((entry = readdir(dir))) {
+		ssize_t len = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target));
+		int fd = atoi(entry->d_name);
+
+		if (len > 0 && fd != kept && fd != dirfd(dir) &&
+		    (len != sizeof(event) - 1 || memcmp(target, event, len)))
+			close(fd);
+	}
+	closedir(dir);
+}
+
+static void keep_perf_events(int sock)
+{
+	char byte = 0;
+
+	close_others(sock);
+	if (write(sock, &byte, 1) == 1)
+		(void)!read(sock, &byte, 1);
+	_exit(0);
+}
+
+int perf_events__leave(void)
+{
+	struct pollfd told = { .events = POLLIN };
+	int ends[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return -1;
+	pid = fork();
+	if (!pid)
+		keep_perf_events(ends[0]);
+	close(ends[0]);
+	told.fd = ends[1];
+	if (poll(&told, 1, KEEPER_MS) != 1 && pid > 0) /* else it holds nothing else now */
+		kill(pid, SIGKILL);
+	return ends[1];
 }
 
 struct reaper {

@@ -23,6 +23,14 @@ void links__destroy(struct bpf_link **links, size_t cnt);
 void links__destroy_held(struct held_link *links, size_t cnt);
 
 /*
+ * Before the end. The kernel closes perf events one after the other, and waits 40 ms at each
+ * (perf_trace_destroy and event_mutex in kernel/trace/trace_event_perf.c). Another process waits
+ * for that in our place: it holds them, and closes them by its end. Returns the descriptor to close
+ * when all links are destroyed; -1: the links' end takes the time.
+ */
+int perf_events__leave(void);
+
+/*
  * --- reaper: detaches links in its own thread, one batch at a time, so that no other thread waits
  * for the kernel's grace periods
  */
