@@ -313,9 +313,9 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 
 /*
  * Until jank_at_leave is loaded: may a dispatch end where the thread sleeps? A loop in epoll may
- * wait for its descriptor by poll. Another poll is a handler's wait, or that of a loop whose
- * handlers use epoll: the probes of polls decide. A runtime's worker may park. A dispatch that is
- * not judged yet is given up.
+ * wait for its descriptor by poll. A handler also polls, and so does a loop whose handlers use
+ * epoll: the probes of polls tell them apart. A runtime's worker may park. A dispatch that is not
+ * judged yet is given up.
  */
 static __always_inline bool sched__rests(struct jank_thread *t, struct task_struct *task, u64 now)
 {

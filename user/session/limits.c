@@ -18,6 +18,7 @@ void limits__raise(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+#define RAISE_FILES  "raise the hard limit, such as by `ulimit -Hn 4096`"
 #define FILES_ENOUGH 256 /* a start with all else on has some 120 */
 
 int limits__explain(int res, struct err *err)
@@ -29,15 +30,14 @@ int limits__explain(int res, struct err *err)
 		return res;
 	if (res == -EMFILE)
 		return err__set(err, EMFILE,
-				"%llu files may be open at once, which is too few: raise the hard "
-				"limit, such as by `ulimit -Hn 4096`",
+				"%llu files may be open at once, which is too few: " RAISE_FILES,
 				(unsigned long long)limit.rlim_max);
 	if (limit.rlim_max >= FILES_ENOUGH)
 		return res;
-	return err__set_exit(err, why.exit, -res,
-			     "%s. Perhaps because only %llu files may be open at once: raise the "
-			     "hard limit, such as by `ulimit -Hn 4096`",
-			     why.msg, (unsigned long long)limit.rlim_max);
+	return err__set_exit(
+		err, why.exit, -res,
+		"%s. Perhaps because only %llu files may be open at once: " RAISE_FILES, why.msg,
+		(unsigned long long)limit.rlim_max);
 }
 
 #define START_MEMORY_MB 56 /* the verifier needs most of that */
