@@ -90,11 +90,10 @@ JOBS        = $(if $(findstring --jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 # maps.bpf.c comes first: bpftool 7.1 leaves a map's offset at 0 when its extern was linked before it.
 BPF_SRC   := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
 BPF_HDR   := $(wildcard bpf/*.h vmlinux/*.h)
-SKEL      := $(OUT)/jankbpf.skel.h $(OUT)/jankbpf_plain.skel.h
-CALIBRATE := $(OUT)/calibrate.skel.h
+SKEL      := $(OUT)/jankbpf.skel.h $(OUT)/jankbpf_plain.skel.h $(OUT)/calibrate.skel.h
 
-# Everything but main and what needs the skeleton is pure enough for the host tests.
-SKEL_SRC  := $(wildcard user/probes/loader*.c)
+# Everything but main and what needs a skeleton is pure enough for the host tests.
+SKEL_SRC  := $(shell grep -l '^.include ".*\.skel\.h"' user/*/*.c)
 APP_SRC   := $(wildcard user/options/*.c user/deliver/*.c user/session/*.c user/serve/*.c user/cli/*.c)
 LIB_SRC   := $(filter-out $(SKEL_SRC) $(APP_SRC),$(wildcard user/*/*.c user/*/*/*.c))
 SRC       := $(APP_SRC) $(LIB_SRC) $(SKEL_SRC)
@@ -138,8 +137,6 @@ $(VARIANT)/%.o: %.c $(VARIANT)/cflags
 $(VARIANT)/user/%.o: CPPFLAGS += -include user/base/alloc.h
 
 $(SKEL_SRC:%.c=$(VARIANT)/%.o): $(SKEL)
-
-$(VARIANT)/user/probes/loader_open.o: $(CALIBRATE)
 
 $(VARIANT)/user/base/names.o: $(OUT)/syscall_names.h
 

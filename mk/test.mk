@@ -54,7 +54,7 @@ $(VARIANT)/tests/bpf/test_%: tests/bpf/test_%.c $(SKEL) $(LIB)
 -include $(UNIT_BIN:=.d) $(BPF_BIN:=.d) $(FUZZ_BIN:=.d)
 
 unit-bin: $(UNIT_BIN)
-bpf-bin: $(BPF_BIN) $(if $(BPF_T),$(SKEL) $(OUT)/calibrate.bpf.o)
+bpf-bin: $(BPF_BIN) $(if $(BPF_T),$(SKEL))
 fuzz-bin: $(FUZZ_BIN)
 
 unit: #:tests unit tests, with the sanitizers

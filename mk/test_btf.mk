@@ -5,7 +5,7 @@
 
 BTF_T := $(call ONLY,tests/btf/fits.t)
 
-unit-bin: $(if $(BTF_T),$(SKEL) $(BTF_HELPER) $(OUT)/calibrate.bpf.o)
+unit-bin: $(if $(BTF_T),$(SKEL) $(BTF_HELPER))
 UNIT_BIN += $(BTF_T)
 
 # tests/live/btf.t minimises types by it
