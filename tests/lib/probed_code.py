@@ -16,7 +16,7 @@ class Code:
     """The first bytes of a function, in memory and in the file."""
 
     def __init__(self, pid, path):
-        self.pid, self.address = pid, symbol_address(path)
+        self.pid, self.path, self.address = pid, path, symbol_address(path)
         with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
             self.address += min(int(line.split("-")[0], 16) for line in maps if line.rstrip().endswith(path))
         self.as_made = self.read()

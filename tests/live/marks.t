@@ -33,6 +33,17 @@ def private_redis(uid=None):
             end(redis.process)
 
 
+@contextlib.contextmanager
+def twin_of(code):
+    """Another process of the same program."""
+    with tempfile.TemporaryDirectory(prefix="jank-marks-") as folder:
+        redis = Redis(folder, program=code.path)
+        try:
+            yield Code(redis.process.pid, code.path)
+        finally:
+            end(redis.process)
+
+
 def becomes(code, probed, seconds=15):
     try:
         wait_for(lambda: code.is_probed() == probed, seconds)
@@ -71,9 +82,10 @@ def check_slow(tap, name, trace):
 
 
 def test_process(tap):
-    with private_redis() as (redis, code):
+    with private_redis() as (redis, code), twin_of(code) as twin:
         with Trace(redis.process.pid) as trace:
             test_auto(tap, "-p", redis, code, trace)
+            tap.check(not twin.is_probed(), "-p: another process of its program has no probe")
         check_slow(tap, "-p", trace)
         tap.check(becomes(code, False), "-p: its code is restored in the end")
 

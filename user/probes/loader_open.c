@@ -280,15 +280,20 @@ static void choose_maps(const struct loader *loader, struct jankbpf *skel)
 	bpf_map__set_max_entries(skel->maps.jank_hist_heads, size->cpu_cnt);
 }
 
-/* With -a: one link for all sites of a file. As perf events each would take 100 ms to detach. */
+/*
+ * One link for many sites, since perf events take 35 ms each to detach: for all sites of a file
+ * with -a, and for the marks of a process, which come and go.
+ */
 static void choose_multi(const struct loader *loader, struct jankbpf *skel)
 {
+	bool all = loader__is_all(loader);
 	struct bpf_program *prog;
 
-	if (!loader__is_all(loader) || !uprobe_links__has_multi())
+	if (!uprobe_links__has_multi(!all))
 		return;
 	bpf_object__for_each_program (prog, skel->obj)
-		if (bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE)
+		if (bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE &&
+		    (all || prog == skel->progs.jank_on_mark))
 			bpf_program__set_expected_attach_type(prog, UPROBE_LINKS_MULTI);
 }
 

@@ -197,12 +197,7 @@ void reaper__take(struct reaper *reaper, struct held_link *links, size_t cnt)
 		reap(reaper);
 }
 
-/*
- * --- uprobes on a file: by uprobe_multi if the program was loaded for it, else one perf event each
- *
- * The file is named by our descriptor, so it is the file that was examined, even if its path has
- * changed.
- */
+/* --- uprobes: by uprobe_multi if the program was loaded for it, else one perf event each */
 
 /* Part of union bpf_attr that older headers lack. */
 struct multi_attr {
@@ -212,7 +207,8 @@ struct multi_attr {
 };
 _Static_assert(sizeof(struct multi_attr) == 64, "multi_attr");
 
-static int link_multi(const char *path, int prog_fd, const uint64_t *offsets,
+/* pid 0: every process. */
+static int link_multi(const char *path, pid_t pid, int prog_fd, const uint64_t *offsets,
 		      const uint64_t *cookies, size_t cnt)
 {
 	const struct multi_attr attr = {
@@ -222,49 +218,67 @@ static int link_multi(const char *path, int prog_fd, const uint64_t *offsets,
 		.offsets = (uintptr_t)offsets,
 		.cookies = (uintptr_t)cookies,
 		.cnt = (uint32_t)cnt,
+		.pid = (uint32_t)pid,
 	};
 
 	return syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 }
 
-/*
- * Attaches sites of one program. The kernel refuses all of them when it refuses one; then attach
- * them one by one.
- */
-static void attach_multi(const char *path, const struct uprobe_site *sites, size_t cnt,
-			 struct uprobe_links *ret)
+bool uprobe_site__is_multi(const struct uprobe_site *site)
 {
-	int prog_fd = bpf_program__fd(sites->prog), fd = -1;
-	uint64_t *offsets = calloc(cnt * 2, sizeof(*offsets));
+	return (int)bpf_program__expected_attach_type(site->prog) == UPROBE_LINKS_MULTI;
+}
 
-	for (size_t i = 0; offsets && i < cnt; i++) {
+int uprobe_links__together(const char *path, pid_t task, const struct uprobe_site *sites,
+			   size_t cnt)
+{
+	uint64_t *offsets = calloc(cnt * 2, sizeof(*offsets));
+	int fd;
+
+	if (!offsets)
+		return -ENOMEM;
+	for (size_t i = 0; i < cnt; i++) {
 		offsets[i] = sites[i].file_offset;
 		offsets[cnt + i] = sites[i].cookie;
 	}
-	if (offsets)
-		fd = link_multi(path, prog_fd, offsets, offsets + cnt, cnt);
+	fd = link_multi(path, task > 0 ? task : 0, bpf_program__fd(sites->prog), offsets,
+			offsets + cnt, cnt);
+	if (fd < 0)
+		fd = -errno;
 	free(offsets);
-	if (fd >= 0)
-		ret->links[ret->cnt++] = (struct held_link){ .fd = fd };
-	else if (cnt == 1)
-		ret->refused_cnt++;
-	else
-		for (size_t i = 0; i < cnt; i++)
-			attach_multi(path, &sites[i], 1, ret);
+	return fd;
 }
 
-static void attach_each(const char *path, const struct uprobe_site *sites, size_t cnt,
-			struct uprobe_links *ret)
+int uprobe_links__alone(const char *path, pid_t task, const struct uprobe_site *site,
+			struct held_link *ret)
 {
-	for (size_t i = 0; i < cnt; i++) {
-		LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = sites[i].cookie);
-		struct bpf_link *link = bpf_program__attach_uprobe_opts(
-			sites[i].prog, -1, path, sites[i].file_offset, &opts);
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = site->cookie);
 
-		if (link)
-			ret->links[ret->cnt++] = (struct held_link){ .link = link, .fd = -1 };
-		else
+	*ret = (struct held_link){ .fd = -1 };
+	if (uprobe_site__is_multi(site)) {
+		ret->fd = uprobe_links__together(path, task, site, 1);
+		return ret->fd < 0 ? ret->fd : 0;
+	}
+	ret->link =
+		bpf_program__attach_uprobe_opts(site->prog, task, path, site->file_offset, &opts);
+	return ret->link ? 0 : -errno;
+}
+
+/* Sites of one program. The kernel refuses all of a link when it refuses one. */
+static void attach_run(const char *path, const struct uprobe_site *sites, size_t cnt,
+		       struct uprobe_links *ret)
+{
+	int fd = uprobe_site__is_multi(sites) ? uprobe_links__together(path, -1, sites, cnt) : -1;
+
+	if (fd >= 0) {
+		ret->links[ret->cnt++] = (struct held_link){ .fd = fd };
+		return;
+	}
+	for (size_t i = 0; i < cnt; i++) {
+		if (uprobe_links__alone(path, -1, &sites[i], &ret->links[ret->cnt]))
 			ret->refused_cnt++;
+		else
+			ret->cnt++;
 	}
 }
 
@@ -279,20 +293,18 @@ int uprobe_links__attach(int fd, const struct uprobe_site *sites, size_t cnt,
 		return -ENOMEM;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	for (size_t i = 0; i < cnt; i = next) {
-		bool multi =
-			(int)bpf_program__expected_attach_type(sites[i].prog) == UPROBE_LINKS_MULTI;
-
 		for (next = i + 1; next < cnt && sites[next].prog == sites[i].prog;)
 			next++;
-		(multi ? attach_multi : attach_each)(path, &sites[i], next - i, ret);
+		attach_run(path, &sites[i], next - i, ret);
 	}
 	return 0;
 }
 
 /*
- * A directory cannot have uprobes. A kernel that knows this kind of link reports that with EBADF.
+ * A directory cannot have uprobes. A kernel that knows this kind of link reports that with EBADF;
+ * and before that, an impossible process with EINVAL, unless it takes a process for a thread.
  */
-bool uprobe_links__has_multi(void)
+bool uprobe_links__has_multi(bool by_process)
 {
 	const struct bpf_insn insns[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
@@ -306,7 +318,9 @@ bool uprobe_links__has_multi(void)
 
 	if (prog_fd < 0)
 		return false;
-	has = link_multi("/", prog_fd, &offset, &offset, 1) < 0 && errno == EBADF;
+	has = link_multi("/", 0, prog_fd, &offset, &offset, 1) < 0 && errno == EBADF;
+	if (has && by_process)
+		has = link_multi("/", -1, prog_fd, &offset, &offset, 1) < 0 && errno == EINVAL;
 	close(prog_fd);
 	return has;
 }

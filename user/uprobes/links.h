@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct bpf_link;
 
@@ -49,15 +50,14 @@ bool reaper__is_busy(const struct reaper *reaper);
  */
 void reaper__take(struct reaper *reaper, struct held_link *links, size_t cnt);
 
-/* --- uprobes on a file, for all processes that map it */
+/* --- uprobes on a file */
 
 struct bpf_program;
-struct held_link;
 
 /*
  * BPF_TRACE_UPROBE_MULTI (6.6 and later): the expected attach type of programs for uprobe_multi.
- * One link then covers many sites and detaches as fast as one. Other programs are attached site by
- * site.
+ * One link then covers many sites and detaches as fast as one. Such a program cannot be attached
+ * otherwise; other programs are attached site by site.
  */
 #define UPROBE_LINKS_MULTI 48
 
@@ -73,14 +73,33 @@ struct uprobe_links {
 	size_t refused_cnt; /* sites that the kernel refused to probe */
 };
 
+bool uprobe_site__is_multi(const struct uprobe_site *site);
+
 /*
- * Attaches sites to the file behind fd; fd may be closed afterwards. Put sites of one program next
- * to each other. Refused sites are counted. Returns 0 or -ENOMEM.
+ * In the file at path; task -1: in every process. With uprobe_multi the task is a process, whose
+ * main thread must live: the kernel compares memory (uprobe_multi_link_filter in
+ * kernel/trace/bpf_trace.c). Returns the descriptor of one link for sites of one program, or
+ * -errno: one of them was refused.
+ */
+int uprobe_links__together(const char *path, pid_t task, const struct uprobe_site *sites,
+			   size_t cnt);
+
+/* One site; either kind of program. Returns 0 or -errno. */
+int uprobe_links__alone(const char *path, pid_t task, const struct uprobe_site *site,
+			struct held_link *ret);
+
+/*
+ * Attaches sites to the file behind fd, for every process that maps it. fd may be closed
+ * afterwards; it names the file that was examined, even if its path has changed. Put sites of one
+ * program next to each other. Refused sites are counted. Returns 0 or -ENOMEM.
  */
 int uprobe_links__attach(int fd, const struct uprobe_site *sites, size_t cnt,
 			 struct uprobe_links *ret);
 
-/* Asks the kernel whether it has uprobe_multi. */
-bool uprobe_links__has_multi(void);
+/*
+ * Asks the kernel whether it has uprobe_multi. by_process: also for one process; at first it took
+ * its number for a thread (6.10: kernel commit 46ba0e49b642).
+ */
+bool uprobe_links__has_multi(bool by_process);
 
 #endif

@@ -2,7 +2,6 @@
 /* Table of links by process; each site is attached once. */
 #include "uprobes/uprobes.h"
 
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -26,7 +25,7 @@ struct probed_process {
 	pid_t pid;
 	pid_t task; /* the thread that the links are attached to; they end with it */
 	struct probe *probes;
-	struct bpf_link **links; /* one for each probe */
+	struct held_link *links; /* one for each probe; of probes by one link the first has it */
 	unsigned cnt;
 	bool paused;		       /* no probes at pausable sites */
 	struct probed_process *before; /* its dead uprobes from before an exec */
@@ -60,7 +59,7 @@ static void drop(struct uprobes *up, struct probed_process *proc)
 	while (proc) {
 		struct probed_process *before = proc->before;
 
-		links__destroy(proc->links, proc->cnt);
+		links__destroy_held(proc->links, proc->cnt);
 		free(proc->links);
 		free(proc->probes);
 		free(proc);
@@ -148,18 +147,26 @@ static bool is_attached(const struct probed_process *proc, const struct target_l
 	return false;
 }
 
-static bool make_room(struct probed_process *proc)
+static bool make_room(struct probed_process *proc, size_t cnt)
 {
-	struct probe *probes = realloc(proc->probes, (proc->cnt + 1) * sizeof(*probes));
-	struct bpf_link **links;
+	struct probe *probes = realloc(proc->probes, (proc->cnt + cnt) * sizeof(*probes));
+	struct held_link *links;
 
 	if (!probes)
 		return false;
 	proc->probes = probes;
-	links = realloc(proc->links, (proc->cnt + 1) * sizeof(struct bpf_link *));
+	links = realloc(proc->links, (proc->cnt + cnt) * sizeof(*links));
 	if (links)
 		proc->links = links;
 	return links != NULL;
+}
+
+static void add_probe(struct probed_process *proc, const struct target_lib *lib,
+		      const struct site *site, struct held_link link)
+{
+	proc->probes[proc->cnt] = (struct probe){ lib->dev,   lib->inode, site->file_offset,
+						  site->kind, site->mark, site->pausable };
+	proc->links[proc->cnt++] = link;
 }
 
 /*
@@ -175,22 +182,61 @@ static bool is_optional(const struct site *site, int code)
 static int attach_site(struct probed_process *proc, const struct target_lib *lib,
 		       const struct site *site, struct bpf_program *prog, struct err *err)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = site->mark);
-	struct bpf_link *link;
+	const struct uprobe_site at = { prog, site->file_offset, site->mark };
+	struct held_link link;
+	int res;
 
-	if (!make_room(proc))
+	if (!make_room(proc, 1))
 		return err__set(err, ENOMEM, "out of memory");
-	link = bpf_program__attach_uprobe_opts(prog, proc->task, lib->open_path, site->file_offset,
-					       &opts);
-	if (!link && is_optional(site, errno))
+	res = uprobe_links__alone(lib->open_path, proc->task, &at, &link);
+	if (!res)
+		add_probe(proc, lib, site, link);
+	if (!res || is_optional(site, -res))
 		return 0;
-	if (!link)
-		return err__set(err, errno, "process %d: cannot probe %s in '%s': %s", proc->pid,
-				site->function, lib->path, strerror(errno));
-	proc->probes[proc->cnt] = (struct probe){ lib->dev,   lib->inode, site->file_offset,
-						  site->kind, site->mark, site->pausable };
-	proc->links[proc->cnt++] = link;
-	return 0;
+	return err__set(err, -res, "process %d: cannot probe %s in '%s': %s", proc->pid,
+			site->function, lib->path, strerror(-res));
+}
+
+/* Is the site wanted and not attached? *ret is how; without a main thread not by uprobe_multi. */
+static bool is_due(const struct probed_process *proc, const struct targets *targets,
+		   const struct uprobe_programs *progs, const struct site *site,
+		   struct uprobe_site *ret)
+{
+	*ret = (struct uprobe_site){ uprobe_programs__at(progs, site), site->file_offset,
+				     site->mark };
+	if (!ret->prog || (proc->paused && site->pausable))
+		return false;
+	if (uprobe_site__is_multi(ret) && proc->task != proc->pid)
+		return false;
+	return !is_attached(proc, &targets->libs[site->lib], site);
+}
+
+/*
+ * Attaches by one link what can share one with site i: perf events take 35 ms each to detach.
+ * attach_site attaches whatever the kernel refuses here.
+ */
+static void attach_group(struct probed_process *proc, const struct targets *targets,
+			 const struct uprobe_programs *progs, size_t i)
+{
+	const struct site *first = &targets->sites[i];
+	const struct target_lib *lib = &targets->libs[first->lib];
+	size_t room = targets->site_cnt - i, cnt = 0;
+	const struct site **sites = calloc(room, sizeof(*sites));
+	struct uprobe_site *at = calloc(room, sizeof(*at));
+	int fd = -1;
+
+	for (; sites && at && i < targets->site_cnt; i++) {
+		sites[cnt] = &targets->sites[i];
+		if (sites[cnt]->lib == first->lib && sites[cnt]->pausable == first->pausable &&
+		    is_due(proc, targets, progs, sites[cnt], &at[cnt]) && at[cnt].prog == at->prog)
+			cnt++;
+	}
+	if (cnt > 1 && make_room(proc, cnt))
+		fd = uprobe_links__together(lib->open_path, proc->task, at, cnt);
+	for (size_t k = 0; fd >= 0 && k < cnt; k++)
+		add_probe(proc, lib, sites[k], (struct held_link){ .fd = k ? -1 : fd });
+	free(sites);
+	free(at);
 }
 
 int uprobes__attach(struct uprobes *up, pid_t pid, const struct uprobe_programs *progs,
@@ -199,6 +245,7 @@ int uprobes__attach(struct uprobes *up, pid_t pid, const struct uprobe_programs 
 	const struct target_wants wants = uprobe_programs__wants(progs);
 	struct targets targets = {};
 	struct probed_process *proc;
+	struct uprobe_site at;
 	unsigned cnt = 0;
 	int res;
 
@@ -213,14 +260,12 @@ int uprobes__attach(struct uprobes *up, pid_t pid, const struct uprobe_programs 
 		return res;
 	for (size_t i = 0; i < targets.site_cnt && !res; i++) {
 		const struct site *site = &targets.sites[i];
-		const struct target_lib *lib = &targets.libs[site->lib];
-		struct bpf_program *prog = uprobe_programs__at(progs, site);
 
-		if (!prog || (proc->paused && site->pausable))
-			continue;
-		if (!is_attached(proc, lib, site))
-			res = attach_site(proc, lib, site, prog, err);
-		cnt += !res;
+		if (is_due(proc, &targets, progs, site, &at) && uprobe_site__is_multi(&at))
+			attach_group(proc, &targets, progs, i);
+		if (is_due(proc, &targets, progs, site, &at))
+			res = attach_site(proc, &targets.libs[site->lib], site, at.prog, err);
+		cnt += !res && at.prog && !(proc->paused && site->pausable);
 	}
 	if (res == -ENOENT) /* exec happened meanwhile: no site is in what it maps now */
 		res = cnt = 0;
@@ -238,7 +283,7 @@ static size_t take_pausable(struct probed_process *proc, struct held_link *ret)
 
 	for (unsigned i = 0; i < proc->cnt; i++) {
 		if (proc->probes[i].pausable) {
-			ret[cnt++] = (struct held_link){ .link = proc->links[i], .fd = -1 };
+			ret[cnt++] = proc->links[i];
 			continue;
 		}
 		proc->probes[kept] = proc->probes[i];

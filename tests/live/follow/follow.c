@@ -400,7 +400,7 @@ int main(int argc, char **argv)
 	}
 	test_forbidden();
 	run_all(false);
-	if (uprobe_links__has_multi())
+	if (uprobe_links__has_multi(false))
 		run_all(true);
 	else
 		skip(1, "this kernel has no uprobe_multi");
