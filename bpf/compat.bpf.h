@@ -175,6 +175,37 @@ static __always_inline u64 compat__user_sp(const struct pt_regs *regs)
 #endif
 }
 
+/* All registers, numbered as in DWARF: to[JANK_REG_MAX]. */
+#if defined(__TARGET_ARCH_x86)
+static __always_inline void compat__all_regs(__u64 *to, const struct pt_regs *from)
+{
+	to[0] = KREAD(from, ax);
+	to[1] = KREAD(from, dx);
+	to[2] = KREAD(from, cx);
+	to[3] = KREAD(from, bx);
+	to[4] = KREAD(from, si);
+	to[5] = KREAD(from, di);
+	to[6] = KREAD(from, bp);
+	to[7] = KREAD(from, sp);
+	to[8] = KREAD(from, r8);
+	to[9] = KREAD(from, r9);
+	to[10] = KREAD(from, r10);
+	to[11] = KREAD(from, r11);
+	to[12] = KREAD(from, r12);
+	to[13] = KREAD(from, r13);
+	to[14] = KREAD(from, r14);
+	to[15] = KREAD(from, r15);
+	to[16] = KREAD(from, ip);
+}
+#else
+static __always_inline void compat__all_regs(__u64 *to, const struct pt_regs *from)
+{
+	bpf_probe_read_kernel(to, 31 * sizeof(*to), &from->user_regs.regs);
+	to[31] = compat__user_sp(from);
+	to[32] = KREAD(from, user_regs.pc);
+}
+#endif
+
 /*
  * Returns an upper bound of the user stack that contains sp; ~0: not known. A main thread's frames
  * lie below the start of its stack (fs/exec.c). A thread's frames in glibc and musl lie below its

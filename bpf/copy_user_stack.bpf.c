@@ -8,36 +8,6 @@
 #define COPY_HOLE_MAX	   3
 #define COPY_HOLE_MAX_DEEP 12 /* for a copy of more than the standard size */
 
-#if defined(__TARGET_ARCH_x86)
-static __always_inline void copy_user_stack__regs(__u64 *regs, const struct pt_regs *from)
-{
-	regs[0] = KREAD(from, ax);
-	regs[1] = KREAD(from, dx);
-	regs[2] = KREAD(from, cx);
-	regs[3] = KREAD(from, bx);
-	regs[4] = KREAD(from, si);
-	regs[5] = KREAD(from, di);
-	regs[6] = KREAD(from, bp);
-	regs[7] = KREAD(from, sp);
-	regs[8] = KREAD(from, r8);
-	regs[9] = KREAD(from, r9);
-	regs[10] = KREAD(from, r10);
-	regs[11] = KREAD(from, r11);
-	regs[12] = KREAD(from, r12);
-	regs[13] = KREAD(from, r13);
-	regs[14] = KREAD(from, r14);
-	regs[15] = KREAD(from, r15);
-	regs[16] = KREAD(from, ip);
-}
-#else
-static __always_inline void copy_user_stack__regs(__u64 *regs, const struct pt_regs *from)
-{
-	bpf_probe_read_kernel(regs, 31 * sizeof(*regs), &from->user_regs.regs);
-	regs[31] = compat__user_sp(from);
-	regs[32] = KREAD(from, user_regs.pc);
-}
-#endif
-
 /*
  * Copies page by page: an untouched page of a large array may lie in between. Some such pages are
  * skipped, each at the cost of a page fault. The counts are kept in the record: local variables
@@ -93,7 +63,7 @@ static __always_inline void copy_user_stack__fill(struct jank_rec_copy *rec,
 	rec->asked_sz = sz < asked_sz ? sz : asked_sz;
 	rec->dispatch_ns = dispatch_ns;
 	rec->t_ns = t_ns;
-	copy_user_stack__regs(rec->regs, regs);
+	compat__all_regs(rec->regs, regs);
 }
 
 /* Dropped earlier than samples: a sample without callers is better than none. */

@@ -7,6 +7,7 @@
 #include "bpf/copy_user_stack.bpf.h"
 #include "bpf/loop.bpf.h"
 #include "bpf/loop_wait.bpf.h"
+#include "bpf/opening.bpf.h"
 #include "bpf/quota.bpf.h"
 #include "bpf/script.bpf.h"
 #include "bpf/stack.bpf.h"
@@ -284,7 +285,8 @@ static __always_inline bool iter__look(struct jank_look *look, struct jank_threa
 			return false; /* its polls are no loop */
 		start = now;
 	}
-	if (iter__hangs() && start && now > start && now - start > iter__limit(t))
+	if (iter__hangs() && start && now > start && now - start > iter__limit(t) &&
+	    !opening__is_pending(t, task))
 		iter__hang(look, t, task, now);
 	else if (iter__hangs() && !start)
 		iter__starved(t, task, now);
@@ -415,7 +417,7 @@ int jank_on_task(struct bpf_iter__task *ctx)
 	if (!task || !look || !filter__maybe(task))
 		return 0;
 	t = thread__park_gen() ? iter__on_process(task) : thread__get(task);
-	t = iter__meet_sleeper(t, task);
+	t = opening__meet(iter__meet_sleeper(t, task), task);
 	/* A write that does not fit is repeated by the next read. */
 	if (t && iter__look(look, t, task) &&
 	    !bpf_seq_write(ctx->meta->seq, &look->thread, sizeof(look->thread)))

@@ -454,6 +454,12 @@ _Static_assert(sizeof(struct jank_rec_message) ==
  */
 #define JANK_TRIAL_MAX 0xffff
 
+/*
+ * The wait ended before the trace. The dispatch is counted from when its thread fell asleep, or was
+ * found running.
+ */
+#define JANK_READY_BEFORE (-0x7fffffff - 1)
+
 /* A dispatch over the threshold (BLOCK), or one still open after hang_ns (HANG). */
 struct jank_rec_block {
 	struct jank_rec hdr;
@@ -462,9 +468,10 @@ struct jank_rec_block {
 	__u64 cpu_ns;			/* the thread's CPU clock over the dispatch */
 	__u64 state_ns[JANK_STATE_CNT]; /* sums to duration_ns exactly */
 	__u32 loop;
-	__s32 fd;	 /* the loop's epoll descriptor, or -1 */
-	__s32 ready_cnt; /* return value of the wait: events, 0 for a timeout, -errno */
-	__u16 end;	 /* JANK_END_* */
+	__s32 fd; /* the loop's epoll descriptor, or -1 */
+	/* return value of the wait: events, 0 for a timeout, -errno, JANK_READY_BEFORE */
+	__s32 ready_cnt;
+	__u16 end;    /* JANK_END_* */
 	__u16 behind; /* 1 + descriptors ready when the loop came back to its wait; 0: not known */
 	__u32 state;  /* JANK_STATE_* at the record's time */
 	__u32 stack_cnt; /* stack records sent for this dispatch so far */
@@ -610,6 +617,14 @@ struct jank_rec_copy {
 };
 _Static_assert(sizeof(struct jank_rec_copy) == 32 + 16 + 8 * JANK_REG_MAX + 16, "jank_rec_copy");
 
+/* The probes' table of copies that are not sent yet, see bpf/copy_user_stack.bpf.h. */
+#define JANK_COPY_CNT 512
+struct jank_copy {
+	__u64 writes; /* see slot__lock */
+	struct jank_rec_copy rec;
+	__u8 bytes[JANK_COPY_SZ + JANK_COPY_PAGE]; /* the verifier adds a whole page */
+};
+
 /* Frame of an interpreter (CPython). */
 #define JANK_SCRIPT_MAX	  64
 #define JANK_SCRIPT_ENTRY 1 /* the interpreter's C function was entered for this frame */
@@ -737,6 +752,23 @@ struct jank_rec_waited {
 _Static_assert(sizeof(struct jank_rec_waited) ==
 		       32 + 16 + 32 + 16 + 24 + 16 + 32 + JANK_WAITED_NAME_SZ + JANK_COMM_SZ,
 	       "jank_rec_waited");
+
+/*
+ * A dispatch that was open before the trace (bpf/opening.bpf.h), by thread. User space writes the
+ * first part, the probes the second. As long as it is in the map, the dispatch is no hang: its
+ * stack is not known yet.
+ */
+#define JANK_OPENING_MAX 64
+struct jank_opening {
+	__u64 sleep_cnt; /* how often the thread had slept, when user space looked at it */
+	__s64 fd;	 /* the epoll whose loop it is in; -1: it was in no handler after all */
+	char path[JANK_WAITED_NAME_SZ]; /* that it waits in a system call for; "": none */
+
+	__u64 opened;	/* the dispatch is open; as long as it sleeps, the rest is its wait's */
+	__u64 start_ns; /* of the dispatch: when it fell asleep, else when it was found */
+	__u64 regs[JANK_REG_MAX];
+	__u64 stack_end; /* ~0: not known */
+};
 
 /* Further facts about a slow dispatch; precedes its BLOCK or HANG. */
 struct jank_rec_facts {

@@ -275,14 +275,8 @@ struct jank_watch {
  * Copies of user stacks: of threads with a dispatch, some of them deeper, and of other watched
  * threads. Indexed by the last bits of the thread id: see copy_user_stack.bpf.h. 17 MiB in total.
  */
-#define JANK_COPY_CNT	    512
 #define JANK_COPY_DEEP_CNT  64
 #define JANK_COPY_OTHER_CNT 256
-struct jank_copy {
-	__u64 writes; /* see slot__lock */
-	struct jank_rec_copy rec;
-	__u8 bytes[JANK_COPY_SZ + JANK_COPY_PAGE]; /* the verifier adds a whole page */
-};
 struct jank_deep_copy {
 	__u64 writes;
 	struct jank_rec_copy rec;

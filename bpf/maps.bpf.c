@@ -15,6 +15,7 @@ struct jank_parkers_map jank_parkers SEC(".maps");
 struct jank_left_map jank_left SEC(".maps");
 struct jank_parks_map jank_parks SEC(".maps");
 struct jank_park_gen_map jank_park_gen SEC(".maps");
+struct jank_openings_map jank_openings SEC(".maps");
 struct jank_scripts_map jank_scripts SEC(".maps");
 struct jank_script_any_map jank_script_any SEC(".maps");
 struct jank_globs_map jank_globs SEC(".maps");

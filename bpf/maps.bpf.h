@@ -80,6 +80,12 @@ struct jank_parks_map {
 	__type(key, struct jank_park_place);
 	__type(value, __u32);
 };
+struct jank_openings_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, JANK_OPENING_MAX);
+	__type(key, __u32);
+	__type(value, struct jank_opening);
+};
 /* How often user space changed jank_parkers; 0: never, so that no lookup is needed. */
 struct jank_park_gen_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -253,6 +259,7 @@ extern struct jank_parkers_map jank_parkers SEC(".maps");
 extern struct jank_left_map jank_left SEC(".maps");
 extern struct jank_parks_map jank_parks SEC(".maps");
 extern struct jank_park_gen_map jank_park_gen SEC(".maps");
+extern struct jank_openings_map jank_openings SEC(".maps");
 extern struct jank_scripts_map jank_scripts SEC(".maps");
 extern struct jank_script_any_map jank_script_any SEC(".maps");
 extern struct jank_globs_map jank_globs SEC(".maps");

@@ -141,8 +141,8 @@ static __noinline int wait_args__see(struct jank_await *await, struct task_struc
 }
 
 /* The current task is about to sleep in a system call. 32-bit programs have other structures. */
-static __noinline int wait_args__ask(struct jank_await *await, struct task_struct *task,
-				     __u32 state, __u32 class, u64 now)
+WALKED_EACH int wait_args__ask(struct jank_await *await, struct task_struct *task, __u32 state,
+			       __u32 class, u64 now)
 {
 	struct pt_regs *regs = compat__user_regs(task);
 

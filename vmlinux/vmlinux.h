@@ -205,6 +205,10 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;
 };
 
+struct sched_info {
+	unsigned long long last_arrival;
+};
+
 struct cfs_bandwidth {
 	u64 quota;
 	u64 throttled_time;
@@ -241,6 +245,7 @@ struct task_struct {
 	unsigned int flags;
 	int prio;
 	struct sched_entity se;
+	struct sched_info sched_info;
 	const struct sched_class *sched_class;
 	struct task_group *sched_task_group;
 	int on_cpu;

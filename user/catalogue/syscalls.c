@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "base/text.h"
 #include "files/file.h"
 #include "model/sample.h"
 
@@ -107,6 +108,12 @@ unsigned syscalls__class(int nr)
 	if (nr < 0 || nr >= JANK_SYSCALL_MAX || !sample__syscall_name(nr))
 		return JANK_CLASS_PLAIN;
 	return class_of(sample__syscall_name(nr));
+}
+
+bool syscalls__waits_for_signals(const char *name)
+{
+	return !strcmp(name, "rt_sigsuspend") || !strcmp(name, "sigsuspend") ||
+	       !strcmp(name, "pause") || text__begins(name, "rt_sigtimedwait");
 }
 
 const char *syscalls__of_class(unsigned class)

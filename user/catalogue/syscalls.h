@@ -19,6 +19,9 @@ unsigned syscalls__class(int nr);
 /* The names in a class (JANK_CLASS_*), separated by blanks; NULL for a class without names. */
 const char *syscalls__of_class(unsigned class);
 
+/* Does a call of this name wait for a signal? Nothing that a handler does waits so. */
+bool syscalls__waits_for_signals(const char *name);
+
 /*
  * --- Threads that are waiting in a loop's system call now, from /proc; they may have waited for
  * hours.

@@ -255,6 +255,11 @@ bool block__turns_unknown(const struct block *block)
 	return block->loop == JANK_LOOP_PARK && !block->message;
 }
 
+bool block__began_before(const struct block *block)
+{
+	return block->ready_cnt == JANK_READY_BEFORE;
+}
+
 uint64_t block__delay(const struct block *block)
 {
 	return block->start_delay_ns + block->duration_ns;

@@ -491,6 +491,9 @@ size_t block__bytes(const struct block *block); /* approximate size in memory */
  */
 bool block__turns_unknown(const struct block *block);
 
+/* True if the dispatch was open already when the trace began; it took at least its duration. */
+bool block__began_before(const struct block *block);
+
 /* Delay that a client saw, in ns: start delay plus duration. */
 uint64_t block__delay(const struct block *block);
 

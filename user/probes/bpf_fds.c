@@ -258,3 +258,42 @@ void bpf_counters__each_share(int map_fd,
 			fn(ctx, key, &share);
 	}
 }
+
+/* --- dispatches that were open before the trace */
+
+void opening_bpf_fds__close(struct opening_bpf_fds *maps)
+{
+	if (maps->openings_fd >= 0)
+		close(maps->openings_fd);
+	if (maps->copies_fd >= 0)
+		close(maps->copies_fd);
+	*maps = (struct opening_bpf_fds){ -1, -1 };
+}
+
+int opening_bpf_fds__put(const struct opening_bpf_fds *maps, uint32_t tid,
+			 const struct jank_opening *opening)
+{
+	return update(maps->openings_fd, &tid, opening);
+}
+
+int opening_bpf_fds__get(const struct opening_bpf_fds *maps, uint32_t tid, struct jank_opening *ret)
+{
+	return bpf_map_lookup_elem(maps->openings_fd, &tid, ret) ? -errno : 0;
+}
+
+void opening_bpf_fds__drop(const struct opening_bpf_fds *maps, uint32_t tid)
+{
+	bpf_map_delete_elem(maps->openings_fd, &tid);
+}
+
+int opening_bpf_fds__put_copy(const struct opening_bpf_fds *maps, const struct jank_copy *copy)
+{
+	uint32_t slot = copy->rec.hdr.tid & (JANK_COPY_CNT - 1);
+	struct jank_copy old;
+
+	if (bpf_map_lookup_elem(maps->copies_fd, &slot, &old))
+		return -errno;
+	if (old.rec.hdr.tid || (uint32_t)old.writes)
+		return -EBUSY;
+	return update(maps->copies_fd, &slot, copy);
+}

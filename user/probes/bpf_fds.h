@@ -112,4 +112,25 @@ void bpf_counters__add_cost(int prog_fd, uint64_t *ns, uint64_t *runs);
  */
 uint64_t bpf_counters__empty_run_ns(void);
 
+/*
+ * --- BPF maps of dispatches that were open before the trace (bpf/opening.bpf.h); own descriptors,
+ * since a thread of its own uses them
+ */
+struct opening_bpf_fds {
+	int openings_fd, copies_fd;
+};
+
+void opening_bpf_fds__close(struct opening_bpf_fds *maps);
+
+/* Thread tid is in a handler: the first part of *opening. 0 or -errno. */
+int opening_bpf_fds__put(const struct opening_bpf_fds *maps, uint32_t tid,
+			 const struct jank_opening *opening);
+/* 0 or -errno. */
+int opening_bpf_fds__get(const struct opening_bpf_fds *maps, uint32_t tid,
+			 struct jank_opening *ret);
+void opening_bpf_fds__drop(const struct opening_bpf_fds *maps, uint32_t tid);
+
+/* Gives the probes a copy of the stack of its thread. 0; -EBUSY: the slot is in use; or -errno. */
+int opening_bpf_fds__put_copy(const struct opening_bpf_fds *maps, const struct jank_copy *copy);
+
 #endif

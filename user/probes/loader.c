@@ -121,6 +121,16 @@ int loader__copy_maps(const struct loader *loader, struct copy_bpf_fds *ret)
 	return -EMFILE;
 }
 
+int loader__opening_maps(const struct loader *loader, struct opening_bpf_fds *ret)
+{
+	ret->openings_fd = duplicate(loader->skel->maps.jank_openings);
+	ret->copies_fd = duplicate(loader->skel->maps.jank_copies);
+	if (ret->openings_fd >= 0 && ret->copies_fd >= 0)
+		return 0;
+	opening_bpf_fds__close(ret);
+	return -EMFILE;
+}
+
 int loader__script_maps(const struct loader *loader, struct interp_bpf_fds *ret)
 {
 	ret->threads_fd = duplicate(loader->skel->maps.jank_scripts);

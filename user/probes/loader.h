@@ -140,6 +140,7 @@ int loader__see_compat(struct loader *loader, bool see);
  */
 int loader__park_maps(const struct loader *loader, struct park_bpf_fds *ret);
 int loader__copy_maps(const struct loader *loader, struct copy_bpf_fds *ret);
+int loader__opening_maps(const struct loader *loader, struct opening_bpf_fds *ret);
 
 /* With opts.history: maps the buffers, which stay valid after the loader is freed. 0 or -errno. */
 int loader__map_history(const struct loader *loader, struct history_buffers *ret);

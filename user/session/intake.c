@@ -197,8 +197,10 @@ static void on_event(struct session *s, const struct event *event)
 	session__on_process(s, event);
 	if (event->kind == JANK_REC_LOOP || event->kind == JANK_REC_THREAD)
 		process_table__saw(&s->processes, &event->hdr);
-	if (event->kind == JANK_REC_LOOP)
+	if (event->kind == JANK_REC_LOOP) {
 		session__on_new_loop(s, event->hdr.tgid);
+		openings__on_loop(&s->openings, &event->loop);
+	}
 	if (event->kind == JANK_REC_WAIT)
 		on_wait(s, &event->wait);
 	if (event->kind == JANK_REC_MARKS)

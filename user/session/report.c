@@ -99,6 +99,7 @@ void session__look(struct session *s, struct strbuf *records)
 	s->report.block_cnt = output__block_cnt(s->sink.output);
 	s->report.hang_cnt = output__hang_cnt(s->sink.output);
 	intervals__begin_look(&s->intervals);
+	session__tell_openings(s);
 	look_at_threads(&look);
 }
 

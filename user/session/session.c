@@ -435,8 +435,11 @@ static int attach(struct session *s, struct err *err)
 	if (!res && loader__files(s->loader))
 		res = uprobe_files__start(loader__files(s->loader), err);
 	signals__block();
+	if (!res)
+		session__begin_openings(s);
 	if (!res && !s->opts->argv) /* makes the probes learn the sleeping threads (iter.bpf.c) */
 		session__look(s, NULL);
+	session__await_stacks(s);
 	if (!res && s->opts->argv)
 		res = workload__go(&s->workload, s->opts->argv, err);
 	if (!res && options__traces(s->opts) && !options__has_screen(s->opts))
@@ -550,6 +553,7 @@ static void close_session(struct session *s, int *status, struct err *err)
 	log__status(NULL);
 	session__keep_losses(s);
 	calibrator__end(&s->calibrator);
+	openings__end(&s->openings);
 	loader__free(s->loader); /* a slow output must not slow down the traced processes */
 	ring__free(s->ring);
 	mapping_events__close(&s->mappings);
@@ -607,6 +611,7 @@ int session__run(const struct options *opts, struct err *err)
 		.control = { .sock = -1 },
 		.govern = { .stats_fd = -1 },
 		.discovery = { .more_fd = -1 },
+		.openings = { .maps = { -1, -1 } },
 	};
 	int res = open_session(&s, err) ?: attach(&s, err);
 	bool opened = !limits__explain(res, err);

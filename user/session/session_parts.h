@@ -35,11 +35,14 @@
 #include "session/control.h"
 #include "session/event_loop.h"
 #include "session/live_options.h"
+#include "session/main_handler.h"
 #include "session/notify.h"
 #include "session/queue.h"
 #include "session/sink_thread.h"
 #include "uprobes/mmaps.h"
 #include <dirent.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -506,6 +509,32 @@ void session__limit(struct session *s, struct process_entry *process);
 size_t session__off_cnt(const struct session *s); /* living processes that are switched off */
 void session__limit_all(struct session *s);	  /* the overrides, or the budget, have changed */
 
+/* --- openings.c: dispatches that were open before the trace */
+
+struct openings {
+	pthread_t thread; /* reads the processes */
+	bool started;
+	atomic_bool looked, read; /* all are found; and their stacks are read */
+	atomic_bool stop;
+	const pid_t *pids; /* -p, borrowed */
+	size_t pid_cnt;
+	bool all;
+	struct main_handler found[JANK_OPENING_MAX];
+	atomic_size_t found_cnt;
+	size_t told_cnt; /* the probes know these */
+	struct opening_bpf_fds maps;
+};
+
+/* Begins to look for main threads in a handler, and waits for that of -p, but not long. */
+void session__begin_openings(struct session *s);
+/* Before a look at the threads, which opens the dispatches that are found by now. */
+void session__tell_openings(struct session *s);
+/* After that look, if there are any: waits for their stacks, but not long, and looks again. */
+void session__await_stacks(struct session *s);
+/* A thread has its loop there: the main thread was in no handler of it. */
+void openings__on_loop(struct openings *openings, const struct jank_rec_loop *rec);
+void openings__end(struct openings *openings);
+
 /* --- pause.c: pause of the agent, and its control socket */
 
 struct pause {
@@ -630,6 +659,7 @@ struct session {
 	struct compat_watch compat_watch;
 	struct cgroup_watch cgroup_watch;
 	struct unwatched_look unwatched_look;
+	struct openings openings;
 	struct cost_meter cost_meter;
 	struct own_cpu own_cpu;
 	struct report report;

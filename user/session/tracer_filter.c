@@ -29,7 +29,7 @@ const struct syscall_list tracer_calls = {
 	"perf_event_open epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd2 timerfd_create"
 	" timerfd_settime signalfd4"
 	/* other processes: their memory, descriptors and end */
-	" process_vm_readv pidfd_open pidfd_getfd getsockopt getsockname getpeername kill"
+	" process_vm_readv pidfd_open pidfd_getfd kcmp getsockopt getsockname getpeername kill"
 	/* files of other processes, /proc, debug files */
 	" open openat2 stat lstat statfs fstatfs name_to_handle_at open_by_handle_at dup memfd_create"
 	/* our processes, and sockets of the kernel: sock_diag */

@@ -53,13 +53,6 @@ static void set_wait(struct unwatched *item, long nr, bool compat)
 	snprintf(item->waits_in, sizeof(item->waits_in), "%s", name ? name : "");
 }
 
-/* Nothing that a handler does waits so. */
-static bool waits_for_signals(const char *call)
-{
-	return !strcmp(call, "rt_sigsuspend") || !strcmp(call, "sigsuspend") ||
-	       !strcmp(call, "pause") || text__begins(call, "rt_sigtimedwait");
-}
-
 static bool lacks_compat(const struct unwatched_look *look, bool compat)
 {
 	return compat && loader__wait_probe(look->loader) == WAIT_SYSCALL_TRACEPOINTS &&
@@ -90,9 +83,9 @@ static bool why_not(const struct unwatched_look *look, const struct process_entr
 	ret->reason = lacks_compat(look, compat)			       ? UNWATCHED_BITS_32
 		      : loop == JANK_LOOP_POLL				       ? UNWATCHED_FEW_TURNS
 		      : look->mains && mains__is_beyond(look->mains, ret->pid) ? UNWATCHED_TOO_MANY
-		      : loop_seen			 ? UNWATCHED_MAIN_THREAD
-		      : waits_for_signals(ret->waits_in) ? UNWATCHED_SIGNALS
-							 : UNWATCHED_NO_LOOP;
+		      : loop_seen				   ? UNWATCHED_MAIN_THREAD
+		      : syscalls__waits_for_signals(ret->waits_in) ? UNWATCHED_SIGNALS
+								   : UNWATCHED_NO_LOOP;
 	return true;
 }
 

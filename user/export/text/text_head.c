@@ -142,6 +142,13 @@ static void put_turns(struct text *t, const Jankbpf__Block *block)
 			   "· may be several pieces of work: between them the thread did not wait");
 }
 
+static void put_began(struct text *t, const Jankbpf__Block *block)
+{
+	if (block->began)
+		text__wrap(t, STYLE_DIM, INDENT,
+			   "· began before the trace: took at least this long");
+}
+
 /* For a cause without a sentence. */
 static void put_bare_cause(struct text *t, const Jankbpf__Cause *cause)
 {
@@ -194,6 +201,7 @@ static void put_verdict(struct text *t, const Jankbpf__Block *block)
 	put_dropped(t, block);
 	put_behind(t, block);
 	put_turns(t, block);
+	put_began(t, block);
 	put_fault(t, cause);
 	text__nl(t);
 }

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A dispatch that was open before the trace: people attach when the program hangs already. User
+ * space found that the thread is in a handler (user/session/openings.c); the task iterator opens
+ * the dispatch. The thread's next wait in its loop ends it as any other.
+ *
+ * The thread may go on meanwhile. It does not sleep without counting it (nvcsw), so the same count
+ * before and after means that it is still in what user space saw.
+ */
+#ifndef JANK_OPENING_BPF_H
+#define JANK_OPENING_BPF_H
+
+#include "bpf/classify_block.bpf.h"
+#include "bpf/loop.bpf.h"
+#include "bpf/loop_wait.bpf.h"
+#include "bpf/poll_place.bpf.h"
+#include "bpf/quota_mark.bpf.h"
+#include "bpf/stack.bpf.h"
+#include "bpf/thread.bpf.h"
+#include "bpf/wait_args.bpf.h"
+
+/* task->prio of the fair class is from here on; the others do not keep how long they had the CPU */
+#define OPENING_FAIR_PRIO 100
+#define OPENING_SCHED_EXT 7 /* SCHED_EXT, uapi/linux/sched.h */
+
+/*
+ * Time by the run queue's clock when the task got the CPU last, and then left it: of the reader,
+ * until now. Both fields are of the same clock on all CPUs, give or take 6 ms after a minute.
+ */
+static __always_inline u64 opening__left_by_queue(struct task_struct *task)
+{
+	return KREAD(task, sched_info.last_arrival) + KREAD(task, se.sum_exec_runtime) -
+	       KREAD(task, se.prev_sum_exec_runtime);
+}
+
+static __always_inline bool opening__knows_left(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->sched_info.last_arrival) &&
+	       bpf_core_field_exists(task->prio) && bpf_core_field_exists(task->policy) &&
+	       KREAD(task, prio) >= OPENING_FAIR_PRIO && KREAD(task, policy) != OPENING_SCHED_EXT;
+}
+
+/*
+ * Since when the task sleeps, by CLOCK_MONOTONIC; now: not known. The reader has just slept
+ * (loader__each_thread), so its own time on the CPU is short, and gives the offset of the clocks.
+ */
+static __always_inline u64 opening__since(struct task_struct *task, u64 now)
+{
+	u64 ago_ns;
+
+	if (!opening__knows_left(task) || !opening__knows_left(KERNEL_CURRENT()))
+		return now;
+	ago_ns = opening__left_by_queue(KERNEL_CURRENT()) - opening__left_by_queue(task);
+	return (s64)ago_ns > 0 && ago_ns < now ? now - ago_ns : now;
+}
+
+/* The span off the CPU that the thread is in, as sched__leave begins one. */
+static __always_inline void opening__begin_span(struct jank_thread *t, struct task_struct *task,
+						const struct jank_opening *opening, __u32 state,
+						s32 nr, u64 now)
+{
+	struct jank_rec_stack *rec = &t->span.rec;
+
+	stack__begin(rec, JANK_REC_STACK, task, opening->start_ns, opening->start_ns, now);
+	if (state == JANK_STATE_STOPPED && compat__is_frozen(task, compat__task_state(task)))
+		rec->hdr.flags |= JANK_STACK_FROZEN;
+	rec->state = state;
+	rec->syscall = nr;
+	rec->prio = facts__prio(task);
+	rec->kernel_cnt = 0;
+	rec->user_cnt = 1;
+	t->span.tail[JANK_KSTACK_MAX] = compat__user_ip(compat__user_regs(task));
+	quota__mark(&t->quota, task);
+	wait_args__see(&t->await, task, state, poll__class(nr));
+	if (opening->path[0]) {
+		__builtin_memcpy(t->await.path, opening->path, sizeof(t->await.path));
+		t->await.got |= JANK_WAITED_PATH;
+	}
+}
+
+static __always_inline bool opening__is_sleep(unsigned int task_state)
+{
+	return task_state & (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE | TASK_STOPPED_BIT |
+			     TASK_TRACED_BIT | TASK_FROZEN_BIT);
+}
+
+static __always_inline __u32 opening__state(struct task_struct *task, s32 *ret_nr)
+{
+	unsigned int task_state = compat__task_state(task);
+
+	*ret_nr = -1;
+	if (opening__is_sleep(task_state))
+		return classify_block__blocked(task, task_state, ret_nr);
+	return KREAD(task, on_cpu) ? JANK_STATE_RUNNING : JANK_STATE_RUNNABLE;
+}
+
+static __noinline int opening__fill(struct jank_thread *t, struct task_struct *task,
+				    struct jank_opening *opening, u64 now)
+{
+	struct pt_regs *regs = compat__user_regs(task);
+	s32 nr;
+	__u32 state = opening__state(task, &nr);
+
+	opening->start_ns = state >= JANK_STATE_FIRST_BLOCKED ? opening__since(task, now) : now;
+	if (state != JANK_STATE_RUNNING)
+		opening__begin_span(t, task, opening, state, nr, now);
+	compat__all_regs(opening->regs, regs);
+	opening->stack_end = compat__stack_end(task, compat__user_sp(regs));
+	t->loop = JANK_LOOP_EPOLL;
+	loop__set_fd(t, task, opening->fd);
+	t->phase = JANK_PHASE_DISPATCH;
+	t->ready_cnt = JANK_READY_BEFORE;
+	t->accounted = 1;
+	t->handled.taken = 1; /* what is not known by now */
+	facts__begin(t, task);
+	t->due = state == JANK_STATE_RUNNABLE;
+	t->mark_ns = opening->start_ns;
+	t->exec_sum_ns = KREAD(task, se.sum_exec_runtime);
+	t->exec_at_ns = thread__exec_at(t, task);
+	t->state = state;
+	*(volatile u64 *)&t->start_ns = opening->start_ns;
+	return 0;
+}
+
+/* Is the thread still in what user space saw? */
+static __always_inline bool opening__holds(const struct jank_opening *opening,
+					   struct task_struct *task)
+{
+	return KREAD(task, nvcsw) == opening->sleep_cnt;
+}
+
+static __always_inline void opening__forget(struct jank_thread *t)
+{
+	thread__forget_dispatch(t);
+	t->phase = JANK_PHASE_NONE;
+	t->fd = -1;
+}
+
+/* Opens the dispatch, unless the thread has gone on meanwhile. */
+static __noinline int opening__open(struct jank_thread *t, struct task_struct *task,
+				    struct jank_opening *opening)
+{
+	u64 now = bpf_ktime_get_ns();
+	unsigned int task_state = compat__task_state(task);
+
+	opening__fill(t, task, opening, now);
+	if (!opening__holds(opening, task) || compat__task_state(task) != task_state) {
+		opening__forget(t);
+		return 0;
+	}
+	if (waker_watch__wants(t->state) && t->state != JANK_STATE_RUNNING && jank_conf.watch_ns)
+		waker_watch__begin(pids__tid(task), opening->start_ns);
+	loop_wait__send_loop(t, task, now);
+	opening->opened = 1;
+	return 0;
+}
+
+/* Is its stack still to come? It belongs to the hang. */
+static __always_inline bool opening__is_pending(const struct jank_thread *t,
+						struct task_struct *task)
+{
+	__u32 tid = pids__tid(task);
+
+	return t->ready_cnt == JANK_READY_BEFORE && bpf_map_lookup_elem(&jank_openings, &tid);
+}
+
+/* The iterator meets a task. Returns its state, which is new if a dispatch was opened. */
+static __always_inline struct jank_thread *opening__meet(struct jank_thread *t,
+							 struct task_struct *task)
+{
+	__u32 tid = pids__tid(task);
+	struct jank_opening *opening = bpf_map_lookup_elem(&jank_openings, &tid);
+
+	if (!opening || opening->opened || !bpf_core_field_exists(task->nvcsw))
+		return t;
+	if (opening->fd < 0 && t && t->start_ns && t->ready_cnt == JANK_READY_BEFORE)
+		opening__forget(t);
+	if (opening->fd < 0 || !opening__holds(opening, task) || !filter__wants(JANK_LOOP_EPOLL) ||
+	    filter__is_left(task))
+		return t;
+	if (t && (t->fd >= 0 || t->start_ns || thread__waits(t)))
+		return t;
+	if (!t)
+		t = thread__create(task);
+	if (t)
+		opening__open(t, task, opening);
+	return t;
+}
+
+#endif

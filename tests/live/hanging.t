@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Attaching to a program that hangs already: the dispatch was open before the trace. It is reported
+with its begin, account, stack and end. What rests is in no handler, whatever it waits in."""
+import os
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+import bad
+import fuse
+from bad import MS, ok
+from real import Redis
+
+HANG = 300
+NEAR_NS = 50 * MS  # of the begin that the kernel's clock of the run queue gives
+BEFORE = "before the trace"
+NOBODY = 65534
+BUSY = "local n = 0; for i = 1, 200000000 do n = n + i % 7 end; return n"
+
+
+def functions(record):
+    return {f.get("function") for s in record["samples"] for f in s["stack"]}
+
+
+def hang_of(result, pid):
+    return next((r for r in result.of("hang") if r["pid"] == pid), None)
+
+
+def attach(process, *options, until=b'"type":"hang"'):
+    """Traces a process that hangs, until a record is there or it is certain that none comes."""
+    tracer = bad.Tracer("--json", "-t", "25ms", "--hang", f"{HANG}ms", *(options or ("-p", process.pid)))
+    bad.wait_for(lambda: until in tracer.stdout(), 10)
+    return tracer
+
+
+def check_hang(result, pid, state, what):
+    hang = hang_of(result, pid)
+    if not ok(hang and hang.get("began") == BEFORE and hang["tid"] == pid, f"{what}: a hang that began before the trace", result):
+        return None
+    time_ns = hang["time"]
+    key = time_ns["running_ns"] if state == "running" else time_ns["blocked_ns"].get(state, 0)
+    ok(bad.exact([hang]) and key > 0.5 * (hang["duration_ns"] - time_ns["runnable_ns"]), f"{what}: the time is {state}", time_ns)
+    return hang
+
+
+def test_endless(mode, state):
+    """asleep since a known time, or busy"""
+    process = bad.target(mode)
+    begun = time.monotonic_ns()
+    bad.begin_endless(process)
+    time.sleep(1)
+    result = attach(process).stop()
+    hang = check_hang(result, process.pid, state, mode)
+    if hang:
+        ok("main" in functions(hang), f"{mode}: with its stack", functions(hang))
+        ok(state == "running" or abs(hang["start_ns"] - begun) < NEAR_NS, f"{mode}: since when it sleeps",
+           f"{hang['start_ns'] - begun} ns later")
+        bad.valid(result, f"{mode}: valid records")
+    bad.end(process)
+
+
+def test_end():
+    """The block has the known length, with a stack of the wait; a replay says the same."""
+    with tempfile.TemporaryDirectory(prefix="jank-hanging-") as folder:
+        redis = Redis(folder)
+        begun = time.monotonic_ns()
+        sleeper = bad.start(["redis-cli", "-s", redis.socket, "debug", "sleep", "3"], stdout=bad.subprocess.DEVNULL)
+        bad.wait_for(lambda: not bad.is_waiting(redis.process))
+        time.sleep(1)
+        journal = bad.scratch("end.journal")
+        result = attach(redis.process, "--journal", journal, "-p", redis.process.pid, until=b'"type":"block"').stop()
+        sleeper.wait()
+        hang = check_hang(result, redis.process.pid, "sleep", "redis")
+        block = next(iter(result.blocks()), None)
+        if ok(hang and block and block.get("hang_reported") and block.get("began") == BEFORE, "redis: and its end", result):
+            ok(block["start_ns"] == hang["start_ns"] and begun - NEAR_NS < block["start_ns"] and
+               abs(block["duration_ns"] - 3000 * MS) < 2 * NEAR_NS, "redis: the block has its whole length",
+               [begun, block["start_ns"], block["duration_ns"]])
+            ok(all("debugCommand" in functions(r) and "aeMain" in functions(r) for r in (hang, block)), "redis: the handler, and its loop",
+               [functions(hang), functions(block)])
+            again = bad.trace("-q", "--json", "replay", journal)
+            ok([(r["start_ns"], r["duration_ns"], r.get("began")) for r in again.records() if r["type"] != "summary"] ==
+               [(r["start_ns"], r["duration_ns"], BEFORE) for r in (hang, block)], "redis: a replay has the same", again)
+        test_busy_server(redis)
+        bad.end(redis.process)
+
+
+def test_busy_server(redis):
+    script = bad.start(["redis-cli", "-s", redis.socket, "eval", BUSY, "0"], stdout=bad.subprocess.DEVNULL)
+    bad.wait_for(lambda: not bad.is_waiting(redis.process))
+    time.sleep(0.2)
+    result = attach(redis.process, until=b'"type":"block"').stop()
+    script.wait()
+    check_hang(result, redis.process.pid, "running", "redis in a script")
+
+
+def stuck_in_stat(pid):
+    with open(f"/proc/{pid}/stack", encoding="ascii") as stack:
+        return "fuse_" in stack.read()
+
+
+def test_fuse():
+    """A file system does not answer: who holds it has a name."""
+    if not fuse.available():
+        bad.skip("a daemon that does not answer", "no /dev/fuse")
+        return
+    with fuse.Fuse(bad.scratch("stuck"), {"file": b"text"}, lambda *_: True) as stuck:
+        path = f"{stuck.path}/file"
+        process = bad.start([sys.executable, "-c", IN_HANDLER, f"os.stat({path!r})"], stderr=bad.subprocess.DEVNULL)
+        bad.wait_for(lambda: stuck_in_stat(process.pid))
+        time.sleep(0.2)
+        hang = check_hang(attach(process).stop(), process.pid, "other", "stat on FUSE")
+        ok(hang and f"pid {stuck.pid}" in hang["cause"]["summary"], "stat on FUSE: its daemon", hang and hang["cause"])
+    bad.end(process)
+
+
+IN_HANDLER = """
+import os, select, sys
+epoll, (reader, writer) = select.epoll(), os.pipe()
+epoll.register(reader, select.EPOLLIN)
+exec(sys.argv[1])
+"""
+
+MUTEX = """
+import ctypes, threading, time
+mutex, libc, held = ctypes.create_string_buffer(64), ctypes.CDLL(None), threading.Event()
+def owner():
+    libc.pthread_mutex_lock(mutex)
+    held.set()
+    time.sleep(100)
+threading.Thread(target=owner, daemon=True).start()
+held.wait()
+libc.pthread_mutex_lock(mutex)
+"""
+
+
+def test_lock():
+    process = bad.start([sys.executable, "-c", IN_HANDLER, MUTEX])
+    bad.wait_for(lambda: os.path.exists(f"/proc/{process.pid}/task") and len(os.listdir(f"/proc/{process.pid}/task")) == 2)
+    time.sleep(0.5)
+    hang = check_hang(attach(process).stop(), process.pid, "futex", "a mutex")
+    ok(hang and "mutex" in hang["cause"]["summary"], "a mutex: that it is one", hang and hang["cause"])
+    bad.end(process)
+
+
+def test_machine_wide():
+    with tempfile.TemporaryDirectory(prefix="jank-hanging-") as folder:
+        os.chmod(folder, 0o777)
+        redis = Redis(folder, uid=NOBODY)
+        sleeper = bad.start(["redis-cli", "-s", redis.socket, "debug", "sleep", "4"], stdout=bad.subprocess.DEVNULL, stderr=bad.subprocess.DEVNULL)
+        bad.wait_for(lambda: not bad.is_waiting(redis.process))
+        time.sleep(0.5)
+        check_hang(attach(None, "-a", "-u", NOBODY).stop(), redis.process.pid, "sleep", "-a")
+        bad.end(redis.process)
+        sleeper.wait()
+
+
+# Programs with an epoll that are in no handler of it. They print "ready" when they rest.
+RESTING = {
+    "a worker that inherited its parent's epoll": """
+if os.fork():
+    os.wait()
+print('ready', flush=True)
+os.read(os.pipe()[0], 1)""",
+    "a main thread that sleeps beside the loop's thread, which is busy": """
+import threading, time
+def handle():
+    while True:
+        pass
+threading.Thread(target=handle, daemon=True).start()
+print('ready', flush=True)
+time.sleep(100)""",
+    "a busy main thread beside the loop's, which waits for the interpreter": """
+import threading
+def handle():
+    while True:
+        pass
+threading.Thread(target=handle, daemon=True).start()
+print('ready', flush=True)
+handle()""",
+    "a main thread that joins another": """
+import threading, time
+other = threading.Thread(target=time.sleep, args=(100,), daemon=True)
+other.start()
+print('ready', flush=True)
+other.join()""",
+    "a main thread that waits for a connection": """
+import socket
+listener = socket.create_server(('127.0.0.1', 0))
+print('ready', flush=True)
+listener.accept()""",
+    "a main thread that waits for a signal": """
+import signal
+print('ready', flush=True)
+signal.pause()""",
+}
+
+
+def start_resting(code):
+    process = bad.start([sys.executable, "-c", IN_HANDLER, code], stdout=bad.subprocess.PIPE, text=True)
+    process.stdout.readline()
+    return process
+
+
+def own_child(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as children:
+        return [int(child) for child in children.read().split()]
+
+
+def test_resting():
+    processes = {what: start_resting(code) for what, code in RESTING.items()}
+    pids = {what: (own_child(process.pid) or [process.pid])[0] for what, process in processes.items()}
+    time.sleep(0.5)
+    result = bad.trace("--json", "-t", "25ms", "--hang", f"{HANG}ms", "-d", "2s", "-p", ",".join(map(str, pids.values())))
+    for what, pid in pids.items():
+        ok(not [r for r in result.of("hang") + result.blocks() if r["pid"] == pid], f"{what}: no hang", result)
+    ok({item["pid"] for item in result.summary()["not_watched"]} >= set(pids.values()), "all are listed as not watched",
+       result.summary().get("not_watched"))
+    for what, process in processes.items():
+        if pids[what] != process.pid:
+            os.kill(pids[what], bad.signal.SIGKILL)
+        bad.end(process)
+
+
+bad.need_tracing()
+test_endless("stuck", "sleep")
+test_endless("spin", "running")
+test_end()
+test_fuse()
+test_lock()
+test_machine_wide()
+test_resting()
+bad.done()

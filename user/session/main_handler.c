@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "session/main_handler.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <linux/kcmp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "catalogue/syscalls.h"
+#include "files/file.h"
+#include "files/proc.h"
+#include "procfs/futex_wait.h"
+#include "procfs/procinfo.h"
+
+#define TEXT_MAX   16384
+#define FDINFO_MAX (1 << 20)
+#define THREAD_MAX 1024
+#define FD_MAX	   65536
+#define EPOLL_MAX  16
+#define REST_NS	   50000000
+
+/* The epolls of a process on which no thread is known to wait. */
+struct epolls {
+	int32_t fds[EPOLL_MAX];
+	size_t cnt;
+};
+
+static int read_task(uint32_t pid, uint32_t tid, const char *name, struct strbuf *ret)
+{
+	char path[96];
+	int res;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/%s", pid, tid, name);
+	res = file__read(path, TEXT_MAX, ret);
+	return res ? res : ret->failed ? -ENOMEM : 0;
+}
+
+/* False: the thread is in no system call, or has ended. */
+static bool read_call(uint32_t pid, uint32_t tid, struct blocked_call *ret)
+{
+	struct strbuf text = STRBUF_INIT;
+	bool is_call = !read_task(pid, tid, "syscall", &text) &&
+		       blocked_call__parse(strbuf__str(&text), ret);
+
+	strbuf__free(&text);
+	return is_call;
+}
+
+static uint64_t sleep_cnt_of(uint32_t pid, uint32_t tid)
+{
+	static const char key[] = "\nvoluntary_ctxt_switches:";
+	struct strbuf text = STRBUF_INIT;
+	uint64_t ret = UINT64_MAX;
+	const char *at;
+
+	if (!read_task(pid, tid, "status", &text)) {
+		at = strstr(strbuf__str(&text), key);
+		if (at)
+			ret = strtoull(at + strlen(key), NULL, 10);
+	}
+	strbuf__free(&text);
+	return ret;
+}
+
+uint64_t main_handler__sleep_cnt(uint32_t pid)
+{
+	return sleep_cnt_of(pid, pid);
+}
+
+/* What of the path is in memory: a page that is not there is not asked for. */
+static void read_path(uint32_t pid, const struct blocked_call *call, char path[JANK_WAITED_NAME_SZ])
+{
+	unsigned class = syscalls__class((int)call->nr);
+	size_t got = 0;
+
+	while ((class == JANK_CLASS_PATH || class == JANK_CLASS_PATH_AT) &&
+	       got < JANK_WAITED_NAME_SZ - 1 && strlen(path) == got) {
+		uint64_t at = call->args[class == JANK_CLASS_PATH_AT] + got;
+		size_t part = JANK_COPY_PAGE - (at & (JANK_COPY_PAGE - 1));
+
+		if (part > JANK_WAITED_NAME_SZ - 1 - got)
+			part = JANK_WAITED_NAME_SZ - 1 - got;
+		if (memory__read("/proc", pid, at, path + got, part))
+			break;
+		got += part;
+	}
+}
+
+/* May a thread rest in this call, with nothing to do? */
+static bool is_rest(const struct blocked_call *call)
+{
+	const char *name = syscall__name((int)call->nr);
+
+	switch (syscalls__class((int)call->nr)) {
+	case JANK_CLASS_POLL:
+	case JANK_CLASS_POLL_FDS:
+	case JANK_CLASS_SELECT:
+	case JANK_CLASS_IO_URING:
+	case JANK_CLASS_ACCEPT:
+	case JANK_CLASS_FUTEX:
+		return true;
+	}
+	return !name || syscalls__waits_for_signals(name);
+}
+
+/* A runtime parks its threads in futexes; a lock with an owner is no park. */
+static bool waits_for_owner(uint32_t pid)
+{
+	struct futex_wait lock;
+
+	return !futex_wait__read("/proc", pid, pid, &lock) && lock.kind != LOCK_REFUSED;
+}
+
+/*
+ * A process inherits its parent's epolls at a fork; a worker leaves them alone. Where the kernel
+ * does not compare files (CONFIG_KCMP), nothing tells whose it is.
+ */
+static bool may_be_inherited(uint32_t pid, uint32_t parent, int32_t fd)
+{
+	long order = parent > 1 ? syscall(SYS_kcmp, pid, parent, KCMP_FILE, fd, fd) : 1;
+
+	return order < 0 ? errno != EBADF && errno != ESRCH : !order;
+}
+
+static bool has_members(uint32_t pid, int32_t fd)
+{
+	struct strbuf text = STRBUF_INIT;
+	char path[64];
+	bool ret;
+
+	snprintf(path, sizeof(path), "/proc/%u/fdinfo/%d", pid, fd);
+	ret = !file__read(path, FDINFO_MAX, &text) && strstr(strbuf__str(&text), "\ntfd:");
+	strbuf__free(&text);
+	return ret;
+}
+
+static bool is_epoll(uint32_t pid, const char *fd)
+{
+	char path[64], link[64];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%u/fd/%.10s", pid, fd);
+	len = readlink(path, link, sizeof(link) - 1);
+	if (len < 0)
+		return false;
+	link[len] = 0;
+	return !strcmp(link, "anon_inode:[eventpoll]");
+}
+
+/* 0 or -errno. */
+static int find_epolls(uint32_t pid, uint32_t parent, struct epolls *ret)
+{
+	struct dirent *entry;
+	size_t cnt = 0;
+	char path[32];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
+	dir = opendir(path);
+	if (!dir)
+		return -errno;
+	while (cnt <= FD_MAX && ret->cnt < EPOLL_MAX && (entry = readdir(dir))) {
+		int32_t fd = atoi(entry->d_name);
+
+		cnt++;
+		if (isdigit((unsigned char)entry->d_name[0]) && is_epoll(pid, entry->d_name) &&
+		    !may_be_inherited(pid, parent, fd) && has_members(pid, fd))
+			ret->fds[ret->cnt++] = fd;
+	}
+	closedir(dir);
+	return cnt > FD_MAX ? -E2BIG : ret->cnt ? 0 : -ENODATA;
+}
+
+static void drop(struct epolls *epolls, uint64_t fd)
+{
+	for (size_t i = 0; i < epolls->cnt; i++)
+		if (epolls->fds[i] == (int32_t)fd)
+			epolls->fds[i--] = epolls->fds[--epolls->cnt];
+}
+
+/*
+ * Drops the epolls on which a thread waits. Unless `sure`, all of them when another thread than the
+ * main one may be in a handler: then nothing tells whose loop it is. *ret_sleeps: how often the
+ * others have slept. 0 or -errno.
+ */
+static int drop_others(uint32_t pid, bool sure, struct epolls *epolls, uint64_t *ret_sleeps)
+{
+	struct blocked_call call;
+	struct dirent *entry;
+	size_t cnt = 0;
+	char path[32];
+	DIR *dir;
+
+	*ret_sleeps = 0;
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return -errno;
+	while (cnt <= THREAD_MAX && epolls->cnt && (entry = readdir(dir))) {
+		uint32_t tid = strtoul(entry->d_name, NULL, 10);
+
+		if (!tid || tid == pid)
+			continue;
+		cnt++;
+		*ret_sleeps += sleep_cnt_of(pid, tid);
+		if (!read_call(pid, tid, &call) || !is_rest(&call))
+			epolls->cnt = sure ? epolls->cnt : 0;
+		else if (syscalls__class((int)call.nr) == JANK_CLASS_POLL)
+			drop(epolls, call.args[0]);
+	}
+	closedir(dir);
+	return cnt > THREAD_MAX ? -E2BIG : epolls->cnt ? 0 : -ENODATA;
+}
+
+/*
+ * The others rest only if they go on to: a thread that waits for the interpreter's lock, in its own
+ * handler, asks for it every 5 ms (CPython). 0 or -errno.
+ */
+static int look_at_others(uint32_t pid, bool locked, struct epolls *epolls)
+{
+	const struct timespec time = { .tv_nsec = REST_NS };
+	uint64_t sleeps, again;
+	int res = drop_others(pid, locked, epolls, &sleeps);
+
+	if (res || locked || !sleeps)
+		return res;
+	nanosleep(&time, NULL);
+	res = drop_others(pid, locked, epolls, &again);
+	return res ? res : again == sleeps ? 0 : -ENODATA;
+}
+
+int main_handler__find(uint32_t pid, struct main_handler *ret)
+{
+	struct epolls epolls = {};
+	struct blocked_call call;
+	struct proc_info info;
+	bool locked, calls;
+	char state;
+	int res;
+
+	*ret = (struct main_handler){ .pid = pid, .sleep_cnt = main_handler__sleep_cnt(pid) };
+	res = procinfo__read_stat(pid, &info, &state);
+	if (res)
+		return res;
+	locked = waits_for_owner(pid);
+	calls = read_call(pid, pid, &call);
+	if (!strchr("RSD", state) || ret->sleep_cnt == UINT64_MAX || compat32__process(pid) ||
+	    (!locked && calls && is_rest(&call)))
+		return -ENODATA;
+	res = find_epolls(pid, info.parent_pid, &epolls);
+	if (!res)
+		res = look_at_others(pid, locked, &epolls);
+	if (res)
+		return res;
+	ret->epfd = epolls.fds[0];
+	if (calls)
+		read_path(pid, &call, ret->path);
+	return main_handler__sleep_cnt(pid) == ret->sleep_cnt ? 0 : -ENODATA;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The handler that a main thread is in: for those who attach when the program hangs already. */
+#ifndef JANK_SESSION_MAIN_HANDLER_H
+#define JANK_SESSION_MAIN_HANDLER_H
+
+#include "bpf/jank_abi.h"
+#include <stdint.h>
+
+struct main_handler {
+	uint32_t pid;
+	uint64_t sleep_cnt;		/* how often the thread has slept */
+	int32_t epfd;			/* the epoll whose loop it is in */
+	char path[JANK_WAITED_NAME_SZ]; /* that it waits in a system call for; "": none */
+};
+
+/*
+ * Is the process's main thread in a handler? It is if the process has an epoll of its own with
+ * members, the main thread is in no call in which a thread may rest, and all others are, but in no
+ * wait on that epoll. A thread may rest in a wait for events, signals, connections and in a futex,
+ * where runtimes park theirs. A main thread that waits there for a lock whose owner is known does
+ * not rest, whatever the others do.
+ *
+ * Takes 50 ms more if it has several threads. Reads /proc, and some bytes of the process's memory
+ * that are present. 0; -ENODATA: it is not, or nothing tells; -E2BIG: too many threads or
+ * descriptors; or -errno. Any thread.
+ */
+int main_handler__find(uint32_t pid, struct main_handler *ret);
+
+/* How often a main thread has slept; UINT64_MAX: not known. */
+uint64_t main_handler__sleep_cnt(uint32_t pid);
+
+#endif

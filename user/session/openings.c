@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Openings: dispatches that were open before the trace. A thread of its own finds them and reads
+ * the stacks of those that sleep, since a hanging process may hold up who reads it. The task
+ * iterator opens them (bpf/opening.bpf.h), on the intake thread.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "files/proc.h"
+#include "session/session_parts.h"
+
+#define TICK_NS	    NS_PER_MS
+#define AWAIT_NS    (100 * NS_PER_MS) /* of the start, for the processes of -p */
+#define OPENED_NS   (3 * NS_PER_SEC)  /* the iterator runs once a second */
+#define REGS_SP_X86 7
+#define REGS_SP_ARM 31
+
+static void pause_ns(uint64_t ns)
+{
+	const struct timespec time = { .tv_nsec = (long)ns };
+
+	nanosleep(&time, NULL);
+}
+
+/* --- the thread */
+
+static uint64_t stack_pointer(const struct jank_opening *opening)
+{
+#ifdef __x86_64__
+	return opening->regs[REGS_SP_X86];
+#else
+	return opening->regs[REGS_SP_ARM];
+#endif
+}
+
+/* Reads the pages that are present, as copy_user_stack__pages does. */
+static void read_pages(struct jank_copy *copy, uint64_t sp)
+{
+	struct jank_rec_copy *rec = &copy->rec;
+	uint32_t got = 0;
+
+	for (unsigned i = 0; got < rec->asked_sz; i++) {
+		uint32_t part = JANK_COPY_PAGE - ((sp + got) & (JANK_COPY_PAGE - 1));
+
+		if (part > rec->asked_sz - got)
+			part = rec->asked_sz - got;
+		if (memory__read("/proc", rec->hdr.tgid, sp + got, copy->bytes + got, part)) {
+			rec->hdr.flags |= JANK_COPY_HOLE;
+			rec->hole_mask |= 1u << i;
+		}
+		got += part;
+	}
+	rec->copy_sz = got;
+}
+
+/* The stack of a thread that sleeps since it was opened, as the probes would have copied it. */
+static void copy_stack(const struct openings *openings, uint32_t pid,
+		       const struct jank_opening *opening)
+{
+	uint64_t sp = stack_pointer(opening), sz = opening->stack_end - sp;
+	struct jank_copy *copy = calloc(1, sizeof(*copy));
+
+	if (!copy)
+		return;
+	copy->rec = (struct jank_rec_copy){
+		.hdr = { .kind = JANK_REC_COPY, .tgid = pid, .tid = pid },
+		.dispatch_ns = opening->start_ns,
+		.t_ns = opening->start_ns,
+		.asked_sz = sz < JANK_COPY_SZ ? sz : JANK_COPY_SZ,
+	};
+	copy->rec.hdr.ts_ns = opening->start_ns;
+	copy->rec.hdr.flags = sz < JANK_COPY_SZ ? JANK_COPY_WHOLE : 0;
+	memcpy(copy->rec.regs, opening->regs, sizeof(copy->rec.regs));
+	read_pages(copy, sp);
+	if (main_handler__sleep_cnt(pid) == opening->sleep_cnt)
+		opening_bpf_fds__put_copy(&openings->maps, copy);
+	free(copy);
+}
+
+/* Reads the stacks once the dispatches are open. Returns false when all are done. */
+static bool look_at_opened(struct openings *openings, bool done[JANK_OPENING_MAX])
+{
+	struct jank_opening opening;
+	bool more = false;
+
+	for (size_t i = 0; i < openings->found_cnt; i++) {
+		const struct main_handler *found = &openings->found[i];
+		bool known = !opening_bpf_fds__get(&openings->maps, found->pid, &opening);
+
+		if (done[i])
+			continue;
+		if (known && opening.opened)
+			copy_stack(openings, found->pid, &opening);
+		done[i] = (known && opening.opened) ||
+			  main_handler__sleep_cnt(found->pid) != found->sleep_cnt;
+		if (done[i])
+			opening_bpf_fds__drop(&openings->maps, found->pid);
+		more |= !done[i];
+	}
+	return more;
+}
+
+static void look_at(struct openings *openings, uint32_t pid)
+{
+	size_t cnt = openings->found_cnt;
+	int res = cnt < JANK_OPENING_MAX ? main_handler__find(pid, &openings->found[cnt]) : -ENOSPC;
+
+	if (!res) {
+		log__verbose("process %u: its main thread is in a handler of epoll %d", pid,
+			     openings->found[cnt].epfd);
+		openings->found_cnt = cnt + 1;
+	} else if (res != -ENODATA && res != -ESRCH && res != -ENOENT) {
+		log__verbose("process %u: whether it hangs already is not known: %s", pid,
+			     strerror(-res));
+	}
+}
+
+static void look_at_all(struct openings *openings)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	pid_t pid;
+
+	while (proc && !openings->stop && (entry = readdir(proc))) {
+		pid = atoi(entry->d_name);
+		if (pid > 0 && pid != getpid())
+			look_at(openings, pid);
+	}
+	if (proc)
+		closedir(proc);
+}
+
+static void *work(void *arg)
+{
+	struct openings *openings = arg;
+	uint64_t until_ns = clock__mono_ns() + OPENED_NS;
+	bool done[JANK_OPENING_MAX] = {};
+
+	for (size_t i = 0; i < openings->pid_cnt; i++)
+		look_at(openings, openings->pids[i]);
+	if (openings->all)
+		look_at_all(openings);
+	openings->looked = true;
+	while (look_at_opened(openings, done) && !openings->stop && clock__mono_ns() < until_ns)
+		pause_ns(TICK_NS);
+	for (size_t i = 0; i < openings->found_cnt; i++)
+		opening_bpf_fds__drop(&openings->maps, openings->found[i].pid);
+	openings->read = true;
+	return NULL;
+}
+
+/* --- the session's side */
+
+static void await(const struct openings *openings, const atomic_bool *fact)
+{
+	uint64_t until_ns = clock__mono_ns() + AWAIT_NS;
+
+	while (openings->started && !*fact && clock__mono_ns() < until_ns)
+		pause_ns(TICK_NS / 10);
+}
+
+void session__begin_openings(struct session *s)
+{
+	struct openings *openings = &s->openings;
+
+	openings->pids = s->opts->pids;
+	openings->pid_cnt = s->opts->pid_cnt;
+	openings->all = s->opts->filter.all || s->opts->follow;
+	if ((!openings->pid_cnt && !openings->all) || !features__typed(&s->features) ||
+	    loader__opening_maps(s->loader, &openings->maps))
+		return;
+	openings->started = !thread__start(&openings->thread, "jankbpf-opening", work, openings);
+	if (openings->started && !openings->all)
+		await(openings, &openings->looked);
+}
+
+static bool is_traced(struct session *s, uint32_t pid)
+{
+	return s->opts->filter.all ? filter__admits(&s->selection.filter, pid)
+				   : loader__admits(s->loader, pid);
+}
+
+void session__tell_openings(struct session *s)
+{
+	struct openings *openings = &s->openings;
+
+	for (; openings->told_cnt < openings->found_cnt; openings->told_cnt++) {
+		const struct main_handler *found = &openings->found[openings->told_cnt];
+
+		struct jank_opening opening = { .sleep_cnt = found->sleep_cnt, .fd = found->epfd };
+
+		memcpy(opening.path, found->path, sizeof(opening.path));
+		if (is_traced(s, found->pid))
+			opening_bpf_fds__put(&openings->maps, found->pid, &opening);
+	}
+}
+
+void session__await_stacks(struct session *s)
+{
+	if (!s->openings.found_cnt)
+		return;
+	await(&s->openings, &s->openings.read);
+	session__look_for_hangs(s);
+}
+
+void openings__on_loop(struct openings *openings, const struct jank_rec_loop *rec)
+{
+	const struct jank_opening withdrawn = { .fd = -1 };
+
+	for (size_t i = 0; i < openings->told_cnt; i++)
+		if (openings->found[i].pid == rec->hdr.tgid && openings->found[i].epfd == rec->fd &&
+		    rec->hdr.tid != rec->hdr.tgid)
+			opening_bpf_fds__put(&openings->maps, rec->hdr.tgid, &withdrawn);
+}
+
+void openings__end(struct openings *openings)
+{
+	openings->stop = true;
+	if (openings->started)
+		pthread_join(openings->thread, NULL);
+	openings->started = false;
+	opening_bpf_fds__close(&openings->maps);
+}
