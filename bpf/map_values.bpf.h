@@ -247,8 +247,8 @@ struct jank_other {
 	/* the thread's switches when it left; tells an earlier span from its last */
 	__u64 switch_cnt;
 	/*
-	 * when a span of another thread was overwritten; nothing is known about that thread since
-	 * then
+	 * when a span was dropped, or that of another thread overwritten; nothing is known about
+	 * its thread since then
 	 */
 	__u64 taken_ns;
 	__u32 tid; /* thread that uses the slot; 0: free */
@@ -259,8 +259,9 @@ struct jank_other {
 };
 /* Part of waker_watch.bpf.h's state for each CPU. */
 struct jank_watch {
-	__u32 token_cnt;
+	__u32 token_cnt; /* of the period that began at paid_ns */
 	__u32 pad;
+	__u64 paid_ns;
 	__u64 clock_off_ns; /* CLOCK_MONOTONIC minus the run queue's clock */
 	__u64 start_ns;	    /* jank_watch_start_ns, when group_quota was taken */
 	/* of this CPU's queue of jank_watch_group, for threads that left the CPU before */

@@ -52,7 +52,6 @@ __u32 jank_asks_cnt = 0;
 __u32 jank_watch_on = 0;
 __u64 jank_watch_start_ns = 0;
 __u64 jank_watch_group = 0;
-__u64 jank_watch_shed_ns = 0;
 __u64 jank_waiter_ns[JANK_WAITER_MAX] = {};
 __u32 jank_waiter_tid[JANK_WAITER_MAX] = {};
 __u64 jank_waiter_since_ns[JANK_WAITER_MAX] = {};

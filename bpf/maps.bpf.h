@@ -310,7 +310,6 @@ extern __u32 jank_watch_on;
 extern __u64 jank_watch_start_ns;
 extern __u64
 	jank_watch_group; /* struct task_group of the last thread that began to wait; 0: none */
-extern __u64 jank_watch_shed_ns; /* when something was dropped that should have been kept */
 /*
  * Threads with a dispatch that wait, and since when; 0: none. Indexed by the last bits of the
  * thread id.

@@ -9,8 +9,6 @@
 #include "bpf/thread.bpf.h"
 #include "bpf/waker_watch_on.bpf.h"
 
-/* Stacks that may be walked on a CPU between two ticks of its sampler: about 0.1 ms. */
-#define WATCH_TOKENS 256
 /* A longer wait is no longer watched: its cause has been seen. */
 #define WATCH_MAX_NS 60000000000ull
 
@@ -41,7 +39,6 @@ static __noinline int sampler__look(struct jank_watch *watch, u64 now)
 {
 	u64 on = 0;
 
-	watch->token_cnt = WATCH_TOKENS;
 	for (int i = 0; i < JANK_WAITER_MAX; i++) {
 		u64 late_ns = now - *(volatile u64 *)&jank_waiter_ns[i] - jank_conf.watch_ns;
 

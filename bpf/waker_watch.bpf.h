@@ -29,27 +29,29 @@
  */
 #define WATCH_USTACK_MAX 40
 
-static __always_inline void waker_watch__shed(u64 now)
-{
-	jank_watch_shed_ns = now;
-	lost__add(JANK_LOST_EVIDENCE);
-}
-
-static __always_inline bool waker_watch__pay(struct jank_watch *watch, u64 now)
-{
-	if (!watch->token_cnt) {
-		waker_watch__shed(now);
-		return false;
-	}
-	watch->token_cnt--;
-	return true;
-}
-
 static __always_inline struct jank_other *waker_watch__place(__u32 tid)
 {
 	__u32 at = tid & (JANK_OTHER_MAX - 1);
 
 	return bpf_map_lookup_elem(&jank_others, &at);
+}
+
+/* Stacks that may be walked on a CPU in WATCH_PERIOD_NS: about 0.1 ms. */
+#define WATCH_TOKENS	256
+#define WATCH_PERIOD_NS 20000000
+
+static __always_inline bool waker_watch__pay(struct jank_watch *watch, u64 now)
+{
+	if (now - watch->paid_ns > WATCH_PERIOD_NS) {
+		watch->paid_ns = now;
+		watch->token_cnt = WATCH_TOKENS;
+	}
+	if (!watch->token_cnt) {
+		lost__add(JANK_LOST_EVIDENCE);
+		return false;
+	}
+	watch->token_cnt--;
+	return true;
 }
 
 static __always_inline bool waker_watch__lock(struct jank_other *other, u64 now)
@@ -114,10 +116,16 @@ static __noinline int waker_watch__leave(void *ctx, struct task_struct *task, bo
 	struct jank_other *other;
 	s32 nr = -1;
 
-	if (!watch || !waker_watch__minds(task) || !waker_watch__pay(watch, now))
+	if (!watch || !waker_watch__minds(task))
 		return 0;
 	other = waker_watch__place(pids__tid(task));
-	if (!other || !waker_watch__lock(other, now))
+	if (!other)
+		return 0;
+	if (!waker_watch__pay(watch, now)) {
+		other->taken_ns = now;
+		return 0;
+	}
+	if (!waker_watch__lock(other, now))
 		return 0;
 	if (!preempted && task_state & 0xffff)
 		state = classify_block__blocked(task, task_state, &nr);
@@ -140,8 +148,8 @@ static __noinline int waker_watch__leave(void *ctx, struct task_struct *task, bo
 }
 
 /*
- * The thread's time off the CPU was not recorded. Did it begin before the watch? Not if something
- * was dropped since, the slot was overwritten, or the thread is new.
+ * The thread's time off the CPU was not recorded. Did it begin before the watch? Not if a span of a
+ * thread with this slot was dropped since, or overwritten, or the thread is new.
  */
 static __always_inline bool waker_watch__missed_none(const struct jank_other *other,
 						     struct task_struct *task)
@@ -149,8 +157,7 @@ static __always_inline bool waker_watch__missed_none(const struct jank_other *ot
 	u64 start_ns = jank_watch_start_ns;
 
 	return bpf_core_field_exists(task->start_time) && bpf_core_field_exists(task->nvcsw) &&
-	       KREAD(task, start_time) < start_ns && other->taken_ns < start_ns &&
-	       jank_watch_shed_ns < start_ns;
+	       KREAD(task, start_time) < start_ns && other->taken_ns < start_ns;
 }
 
 /*

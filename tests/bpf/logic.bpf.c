@@ -206,8 +206,10 @@ int logic_watch(struct logic_step *ctx)
 	switch (ctx->step) {
 	case LOGIC_WATCH:
 		jank_watch_start_ns = ctx->now_ns;
-		if (watch)
+		if (watch) {
 			watch->token_cnt = ctx->arg;
+			watch->paid_ns = ctx->now_ns;
+		}
 		break;
 	case LOGIC_OTHER_LEAVE:
 		waker_watch__leave(ctx, task, ctx->preempted, ctx->task_state, ctx->now_ns);

@@ -200,6 +200,11 @@ static void test_tokens(void)
 	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "of two stacks one was allowed");
 	is_uint(event.stack.rec.ns, 2000000, "the first");
 	is_uint(logic__lost(JANK_LOST_EVIDENCE) - lost, 1, "the other is counted as lost");
+	UNDISTURBED({
+		LEAVE_AT(30000000, TASK_INTERRUPTIBLE);
+		ARRIVE_AT(33000000);
+	});
+	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "later one is allowed again");
 }
 
 /* The object of the wait, by the descriptor. fd is closed. */

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""What the thread did that a dispatch waits for, beside threads that sleep for 1 ms again and again: they take most of
+the stacks that the watch allows, but its account stays whole."""
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+import bad
+from bad import MS, ok
+
+PROGRAM = os.path.join(bad.ROOT, "tests", "live", "programs", "partners.c")
+HELD_MS, ROUNDS = 400, 3
+COVERED, WRONG = 0.9, 0.05  # of the wait
+
+
+def build(folder):
+    path = os.path.join(folder, "partners")
+    subprocess.run(["cc", "-g", "-O1", "-fno-omit-frame-pointer", "-o", path, PROGRAM, "-lpthread"], check=True)
+    return path
+
+
+def check_block(block, what):
+    last = (block.get("chain") or [{}])[-1]
+    time = last.get("time", {})
+    length = block["duration_ns"]
+    ok(last.get("comm") == "partner" and time.get("blocked_ns", {}).get("sleep", 0) > COVERED * length, f"{what}: its sleep is the wait's",
+       [length, last])
+    ok(time.get("running_ns", 0) < WRONG * length, f"{what}: it did not run", time)
+
+
+def test(path, kind, often):
+    what = f"{kind} beside {often} threads"
+    process = bad.start([path, kind, str(HELD_MS), str(often)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdout.readline()
+    tracer = bad.Tracer("--json", "-t", "100ms", "-p", process.pid)
+    for done in range(ROUNDS):
+        process.stdin.write(b"x")
+        process.stdin.flush()
+        bad.wait_for(lambda: tracer.stdout().count(b'"type":"block"') > done, 20)
+    result = tracer.stop()
+    blocks = [block for block in result.blocks() if block["duration_ns"] > COVERED * HELD_MS * MS]
+    ok(len(blocks) == ROUNDS, f"{what}: a block each time", result)
+    for block in blocks[1:]:  # the first one comes while the probes are new
+        check_block(block, what)
+    bad.end(process)
+
+
+bad.need_tracing()
+with tempfile.TemporaryDirectory(prefix="jank-partners-") as built:
+    program = build(built)
+    for each in ("mutex", "pipe"):
+        for cnt in (0, 3, 10):
+            test(program, each, cnt)
+bad.done()
