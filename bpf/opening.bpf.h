@@ -155,6 +155,17 @@ static __noinline int opening__open(struct jank_thread *t, struct task_struct *t
 	return 0;
 }
 
+/* Since when does the thread sleep? It is in no handler, as far as is known. */
+static __always_inline void opening__see(struct task_struct *task, struct jank_opening *opening)
+{
+	u64 now = bpf_ktime_get_ns(), since = opening__since(task, now);
+
+	if (since != now && opening__is_sleep(compat__task_state(task)) &&
+	    opening__holds(opening, task))
+		opening->start_ns = since;
+	opening->opened = 1;
+}
+
 /* Is its stack still to come? It belongs to the hang. */
 static __always_inline bool opening__is_pending(const struct jank_thread *t,
 						struct task_struct *task)
@@ -173,7 +184,9 @@ static __always_inline struct jank_thread *opening__meet(struct jank_thread *t,
 
 	if (!opening || opening->opened || !bpf_core_field_exists(task->nvcsw))
 		return t;
-	if (opening->fd < 0 && t && t->start_ns && t->ready_cnt == JANK_READY_BEFORE)
+	if (opening->fd == JANK_OPENING_SEEN)
+		opening__see(task, opening);
+	else if (opening->fd < 0 && t && t->start_ns && t->ready_cnt == JANK_READY_BEFORE)
 		opening__forget(t);
 	if (opening->fd < 0 || !opening__holds(opening, task) || !filter__wants(JANK_LOOP_EPOLL) ||
 	    filter__is_left(task))

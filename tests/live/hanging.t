@@ -210,6 +210,17 @@ def own_child(pid):
         return [int(child) for child in children.read().split()]
 
 
+def test_seen():
+    """What rests may also hang: the list says for how long it waits."""
+    process = bad.start(["sleep", "100"])
+    begun = time.monotonic_ns()
+    time.sleep(1)
+    result = bad.trace("--json", "-d", "1s", "-p", process.pid)
+    waits = [item.get("waits_ns", 0) for item in result.summary()["not_watched"] if item["pid"] == process.pid]
+    ok(waits and 2000 * MS < waits[0] < time.monotonic_ns() - begun, "sleep: for how long it has waited", result)
+    bad.end(process)
+
+
 def test_resting():
     processes = {what: start_resting(code) for what, code in RESTING.items()}
     pids = {what: (own_child(process.pid) or [process.pid])[0] for what, process in processes.items()}
@@ -232,5 +243,6 @@ test_end()
 test_fuse()
 test_lock()
 test_machine_wide()
+test_seen()
 test_resting()
 bad.done()

@@ -2,6 +2,7 @@
 /* The list of what is not watched, its bounds, and its sentences. */
 #include "model/unwatched.h"
 
+#include "base/clock.h"
 #include "base/strbuf.h"
 #include "tests/tap.h"
 
@@ -73,11 +74,17 @@ static void test_lines(void)
 {
 	struct unwatched_list list = {};
 	struct unwatched off = item(UNWATCHED_LOOP_OFF, 9, "server", "");
+	struct unwatched known = item(UNWATCHED_NO_LOOP, 7, "python3", "futex");
 
 	is_lines(&list, 10, "", "nothing to tell");
 	add(&list, UNWATCHED_NO_LOOP, 7, "python3", "futex");
 	is_lines(&list, 10, "python3 (pid 7): no loop seen; its main thread waits in futex\n",
 		 "one process");
+	known.waits_ns = 42 * NS_PER_SEC;
+	unwatched__add(&list, &known);
+	is_lines(&list, 10,
+		 "python3 (pid 7): no loop seen; its main thread has waited in futex for 42.0 s\n",
+		 "for a time that is known");
 	for (uint32_t pid = 11; pid > 6; pid--)
 		add(&list, UNWATCHED_NO_LOOP, pid, "bash", pid == 8 ? "read" : "wait4");
 	add(&list, UNWATCHED_CHILD, 20, "bash", "");

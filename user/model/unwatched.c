@@ -64,6 +64,7 @@ int unwatched__add_record(struct unwatched_list *list, const Jankbpf__NotWatched
 	snprintf(item.comm, sizeof(item.comm), "%s", record->comm ? record->comm : "?");
 	snprintf(item.waits_in, sizeof(item.waits_in), "%s",
 		 record->waits_in ? record->waits_in : "");
+	item.waits_ns = record->waits_ns;
 	snprintf(item.loop, sizeof(item.loop), "%s", record->loop ? record->loop : "");
 	snprintf(item.thread, sizeof(item.thread), "%s", record->thread ? record->thread : "");
 	snprintf(item.function, sizeof(item.function), "%s",
@@ -275,6 +276,18 @@ static void add_too_many(struct strbuf *sb, const char *possessive, size_t cnt)
 		     possessive, cnt > 1 ? "s are too many" : " is one too many");
 }
 
+static void add_wait(struct strbuf *sb, const struct unwatched *group, size_t cnt)
+{
+	bool known = cnt == 1 && group->waits_ns;
+
+	strbuf__addf(sb, "; %s main thread %s in %s", cnt > 1 ? "their" : "its",
+		     known ? "has waited" : "waits", group->waits_in);
+	if (!known)
+		return;
+	strbuf__adds(sb, " for ");
+	clock__add_duration(sb, group->waits_ns);
+}
+
 static void add_why(struct strbuf *sb, const struct unwatched *group, size_t cnt)
 {
 	const char *wait = shared_wait(group, cnt), *possessive = cnt > 1 ? "their" : "its";
@@ -283,7 +296,7 @@ static void add_why(struct strbuf *sb, const struct unwatched *group, size_t cnt
 	case UNWATCHED_NO_LOOP:
 		strbuf__adds(sb, "no loop seen");
 		if (wait)
-			strbuf__addf(sb, "; %s main thread waits in %s", possessive, wait);
+			add_wait(sb, group, cnt);
 		break;
 	case UNWATCHED_MAIN_THREAD:
 		strbuf__addf(sb, "the main thread is in no known loop");

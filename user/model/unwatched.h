@@ -41,6 +41,7 @@ struct unwatched {
 	uint32_t tid;	   /* 0: the whole process */
 	char comm[64];	   /* process name; any bytes */
 	char waits_in[24]; /* system call of the main thread; "" unknown, or it runs */
+	uint64_t waits_ns; /* for how long at least; 0: not known */
 	char loop[32];	   /* LOOP_OFF: the kind of loop */
 	char thread[16];   /* LATE: name of the thread; "" unknown */
 	uint64_t late_ns;  /* LATE: time since the start */

@@ -247,14 +247,18 @@ int main_handler__find(uint32_t pid, struct main_handler *ret)
 	char state;
 	int res;
 
-	*ret = (struct main_handler){ .pid = pid, .sleep_cnt = main_handler__sleep_cnt(pid) };
+	*ret = (struct main_handler){ .pid = pid };
 	res = procinfo__read_stat(pid, &info, &state);
 	if (res)
 		return res;
-	locked = waits_for_owner(pid);
+	if (!strchr("RSD", state) || info.kernel_thread || compat32__process(pid))
+		return -ENODATA;
+	ret->sleep_cnt = main_handler__sleep_cnt(pid);
 	calls = read_call(pid, pid, &call);
-	if (!strchr("RSD", state) || ret->sleep_cnt == UINT64_MAX || compat32__process(pid) ||
-	    (!locked && calls && is_rest(&call)))
+	if (calls && syscalls__class((int)call.nr) == JANK_CLASS_POLL)
+		return -EAGAIN;
+	locked = waits_for_owner(pid);
+	if (ret->sleep_cnt == UINT64_MAX || (!locked && calls && is_rest(&call)))
 		return -ENODATA;
 	res = find_epolls(pid, info.parent_pid, &epolls);
 	if (!res)

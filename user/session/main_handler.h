@@ -9,7 +9,8 @@
 struct main_handler {
 	uint32_t pid;
 	uint64_t sleep_cnt;		/* how often the thread has slept */
-	int32_t epfd;			/* the epoll whose loop it is in */
+	int32_t epfd;			/* the epoll whose loop it is in; or JANK_OPENING_SEEN */
+	uint64_t since_ns;		/* JANK_OPENING_SEEN: since when it sleeps; 0: not known */
 	char path[JANK_WAITED_NAME_SZ]; /* that it waits in a system call for; "": none */
 };
 
@@ -21,8 +22,9 @@ struct main_handler {
  * not rest, whatever the others do.
  *
  * Takes 50 ms more if it has several threads. Reads /proc, and some bytes of the process's memory
- * that are present. 0; -ENODATA: it is not, or nothing tells; -E2BIG: too many threads or
- * descriptors; or -errno. Any thread.
+ * that are present. 0; -EAGAIN: it waits in epoll; -ENODATA: it rests otherwise, or nothing tells
+ * (ret has sleep_cnt, if it is known); -E2BIG: too many threads or descriptors; or -errno. Any
+ * thread.
  */
 int main_handler__find(uint32_t pid, struct main_handler *ret);
 

@@ -18,6 +18,7 @@
 #include "files/proc.h"
 #include "session/session_parts.h"
 
+#define SEEN_MAX    32 /* places are kept for those in a handler */
 #define TICK_NS	    NS_PER_MS
 #define AWAIT_NS    (100 * NS_PER_MS) /* of the start, for the processes of -p */
 #define OPENED_NS   (3 * NS_PER_SEC)  /* the iterator runs once a second */
@@ -93,12 +94,14 @@ static bool look_at_opened(struct openings *openings, bool done[JANK_OPENING_MAX
 	bool more = false;
 
 	for (size_t i = 0; i < openings->found_cnt; i++) {
-		const struct main_handler *found = &openings->found[i];
+		struct main_handler *found = &openings->found[i];
 		bool known = !opening_bpf_fds__get(&openings->maps, found->pid, &opening);
 
 		if (done[i])
 			continue;
-		if (known && opening.opened)
+		if (known && opening.opened && found->epfd == JANK_OPENING_SEEN)
+			found->since_ns = opening.start_ns;
+		else if (known && opening.opened)
 			copy_stack(openings, found->pid, &opening);
 		done[i] = (known && opening.opened) ||
 			  main_handler__sleep_cnt(found->pid) != found->sleep_cnt;
@@ -118,7 +121,10 @@ static void look_at(struct openings *openings, uint32_t pid)
 		log__verbose("process %u: its main thread is in a handler of epoll %d", pid,
 			     openings->found[cnt].epfd);
 		openings->found_cnt = cnt + 1;
-	} else if (res != -ENODATA && res != -ESRCH && res != -ENOENT) {
+	} else if (res == -ENODATA && !openings->all && cnt < SEEN_MAX) {
+		openings->found[cnt].epfd = JANK_OPENING_SEEN;
+		openings->found_cnt = cnt + 1;
+	} else if (res != -EAGAIN && res != -ENODATA && res != -ESRCH && res != -ENOENT) {
 		log__verbose("process %u: whether it hangs already is not known: %s", pid,
 			     strerror(-res));
 	}
@@ -220,6 +226,18 @@ void openings__on_loop(struct openings *openings, const struct jank_rec_loop *re
 		if (openings->found[i].pid == rec->hdr.tgid && openings->found[i].epfd == rec->fd &&
 		    rec->hdr.tid != rec->hdr.tgid)
 			opening_bpf_fds__put(&openings->maps, rec->hdr.tgid, &withdrawn);
+}
+
+uint64_t openings__since(const struct openings *openings, uint32_t pid)
+{
+	for (size_t i = 0; openings->read && i < openings->found_cnt; i++) {
+		const struct main_handler *found = &openings->found[i];
+
+		if (found->pid == pid && found->epfd == JANK_OPENING_SEEN &&
+		    main_handler__sleep_cnt(pid) == found->sleep_cnt)
+			return found->since_ns;
+	}
+	return 0;
 }
 
 void openings__end(struct openings *openings)

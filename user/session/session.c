@@ -371,6 +371,7 @@ static void init_watches(struct session *s)
 		.loader = s->loader,
 		.compat = &s->compat_watch,
 		.mains = s->discovery.mains,
+		.openings = &s->openings,
 		.queue = s->queue,
 		.losses = &s->losses,
 		.start_ns = &s->report.start_ns,

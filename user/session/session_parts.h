@@ -338,13 +338,16 @@ void machine_readings__due(struct machine_readings *readings);
 /* --- unwatched_look.c: what is not watched, and why */
 
 /* The first look runs in slices: the next slice continues with the members below `proc`. */
+struct openings;
+
 struct unwatched_look {
 	const struct options *opts; /* borrowed, as are all up to losses */
 	const struct filter *filter;
 	struct process_table *processes;
 	struct loader *loader;
 	const struct compat_watch *compat;
-	const struct mains *mains; /* may be NULL */
+	const struct mains *mains;	 /* may be NULL */
+	const struct openings *openings; /* may be NULL */
 	struct queue *queue;
 	struct losses *losses;
 	const uint64_t *start_ns; /* of the run */
@@ -533,6 +536,8 @@ void session__tell_openings(struct session *s);
 void session__await_stacks(struct session *s);
 /* A thread has its loop there: the main thread was in no handler of it. */
 void openings__on_loop(struct openings *openings, const struct jank_rec_loop *rec);
+/* Since when the main thread of -p sleeps in a call that is no loop's wait; 0: not known. */
+uint64_t openings__since(const struct openings *openings, uint32_t pid);
 void openings__end(struct openings *openings);
 
 /* --- pause.c: pause of the agent, and its control socket */

@@ -67,6 +67,7 @@ static bool why_not(const struct unwatched_look *look, const struct process_entr
 		    struct unwatched *ret)
 {
 	bool loop_seen = process && process->loop_ns;
+	uint64_t since_ns;
 	uint32_t loop;
 	bool compat;
 	long nr;
@@ -76,6 +77,8 @@ static bool why_not(const struct unwatched_look *look, const struct process_entr
 	compat = compat32__process(ret->pid);
 	nr = idle_waits__call(ret->pid, ret->pid, &loop);
 	set_wait(ret, nr, compat);
+	since_ns = look->openings ? openings__since(look->openings, ret->pid) : 0;
+	ret->waits_ns = since_ns ? clock__mono_ns() - since_ns : 0;
 	if (!lacks_compat(look, compat) &&
 	    (compat ? !strncmp(ret->waits_in, "epoll_", 6) : loop == JANK_LOOP_EPOLL))
 		return false;

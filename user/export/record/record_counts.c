@@ -111,6 +111,7 @@ static Jankbpf__NotWatched *not_watched_of(struct record *r, const struct unwatc
 	ret->reason = (char *)unwatched__word(item->reason);
 	if (item->waits_in[0])
 		ret->waits_in = (char *)item->waits_in;
+	SET_KNOWN(ret, waits_ns, item->waits_ns);
 	if (item->loop[0])
 		ret->loop = (char *)item->loop;
 	SET_KNOWN(ret, late_ns, item->late_ns);
