@@ -758,15 +758,13 @@ _Static_assert(sizeof(struct jank_rec_waited) ==
  * first part, the probes the second. As long as it is in the map, the dispatch is no hang: its
  * stack is not known yet.
  */
-#define JANK_OPENING_MAX  64
-#define JANK_OPENING_SEEN (-2)
+#define JANK_OPENING_MAX 64
+/* instead of an epoll: the thread was in no handler after all; or only start_ns is asked for */
+#define JANK_OPENING_WITHDRAWN (-1)
+#define JANK_OPENING_SEEN      (-2)
 struct jank_opening {
 	__u64 sleep_cnt; /* how often the thread had slept, when user space looked at it */
-	/*
-	 * The epoll whose loop it is in; -1: it was in no handler after all; JANK_OPENING_SEEN:
-	 * only start_ns is asked for.
-	 */
-	__s64 fd;
+	__s64 fd;	 /* the epoll whose loop it is in, or JANK_OPENING_* */
 	char path[JANK_WAITED_NAME_SZ]; /* that it waits in a system call for; "": none */
 
 	__u64 opened;	/* the dispatch is open; as long as it sleeps, the rest is its wait's */

@@ -91,7 +91,9 @@ static __always_inline __u32 opening__state(struct task_struct *task, s32 *ret_n
 	*ret_nr = -1;
 	if (opening__is_sleep(task_state))
 		return classify_block__blocked(task, task_state, ret_nr);
-	return KREAD(task, on_cpu) ? JANK_STATE_RUNNING : JANK_STATE_RUNNABLE;
+	if (bpf_core_field_exists(task->on_cpu) && !BPF_CORE_READ_BITFIELD_PROBED(task, on_cpu))
+		return JANK_STATE_RUNNABLE;
+	return JANK_STATE_RUNNING;
 }
 
 static __noinline int opening__fill(struct jank_thread *t, struct task_struct *task,
@@ -186,7 +188,8 @@ static __always_inline struct jank_thread *opening__meet(struct jank_thread *t,
 		return t;
 	if (opening->fd == JANK_OPENING_SEEN)
 		opening__see(task, opening);
-	else if (opening->fd < 0 && t && t->start_ns && t->ready_cnt == JANK_READY_BEFORE)
+	else if (opening->fd == JANK_OPENING_WITHDRAWN && t && t->start_ns &&
+		 t->ready_cnt == JANK_READY_BEFORE)
 		opening__forget(t);
 	if (opening->fd < 0 || !opening__holds(opening, task) || !filter__wants(JANK_LOOP_EPOLL) ||
 	    filter__is_left(task))

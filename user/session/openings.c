@@ -97,6 +97,7 @@ static bool look_at_opened(struct openings *openings, bool done[JANK_OPENING_MAX
 		struct main_handler *found = &openings->found[i];
 		bool known = !opening_bpf_fds__get(&openings->maps, found->pid, &opening);
 
+		done[i] |= known && opening.fd == JANK_OPENING_WITHDRAWN;
 		if (done[i])
 			continue;
 		if (known && opening.opened && found->epfd == JANK_OPENING_SEEN)
@@ -159,7 +160,8 @@ static void *work(void *arg)
 	while (look_at_opened(openings, done) && !openings->stop && clock__mono_ns() < until_ns)
 		pause_ns(TICK_NS);
 	for (size_t i = 0; i < openings->found_cnt; i++)
-		opening_bpf_fds__drop(&openings->maps, openings->found[i].pid);
+		if (!done[i])
+			opening_bpf_fds__drop(&openings->maps, openings->found[i].pid);
 	openings->read = true;
 	return NULL;
 }
@@ -201,7 +203,6 @@ void session__tell_openings(struct session *s)
 
 	for (; openings->told_cnt < openings->found_cnt; openings->told_cnt++) {
 		const struct main_handler *found = &openings->found[openings->told_cnt];
-
 		struct jank_opening opening = { .sleep_cnt = found->sleep_cnt, .fd = found->epfd };
 
 		memcpy(opening.path, found->path, sizeof(opening.path));
@@ -220,7 +221,7 @@ void session__await_stacks(struct session *s)
 
 void openings__on_loop(struct openings *openings, const struct jank_rec_loop *rec)
 {
-	const struct jank_opening withdrawn = { .fd = -1 };
+	const struct jank_opening withdrawn = { .fd = JANK_OPENING_WITHDRAWN };
 
 	for (size_t i = 0; i < openings->told_cnt; i++)
 		if (openings->found[i].pid == rec->hdr.tgid && openings->found[i].epfd == rec->fd &&
