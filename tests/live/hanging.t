@@ -193,6 +193,23 @@ import socket
 listener = socket.create_server(('127.0.0.1', 0))
 print('ready', flush=True)
 listener.accept()""",
+    "a main thread that reads commands": """
+print('ready', flush=True)
+os.read(0, 1)""",
+    "a worker that waits for its turn to accept": """
+import ctypes, mmap, threading
+mutex, libc, attr = mmap.mmap(-1, 4096), ctypes.CDLL(None), ctypes.create_string_buffer(64)
+shared = ctypes.c_char.from_buffer(mutex)
+libc.pthread_mutexattr_init(attr)
+libc.pthread_mutexattr_setpshared(attr, 1)
+libc.pthread_mutex_init(ctypes.byref(shared), attr)
+libc.pthread_mutex_lock(ctypes.byref(shared))
+if os.fork():
+    os.wait()
+epoll = select.epoll()
+epoll.register(reader, select.EPOLLIN)
+print('ready', flush=True)
+libc.pthread_mutex_lock(ctypes.byref(shared))""",
     "a main thread that waits for a signal": """
 import signal
 print('ready', flush=True)
@@ -201,7 +218,7 @@ signal.pause()""",
 
 
 def start_resting(code):
-    process = bad.start([sys.executable, "-c", IN_HANDLER, code], stdout=bad.subprocess.PIPE, text=True)
+    process = bad.start([sys.executable, "-c", IN_HANDLER, code], stdin=bad.subprocess.PIPE, stdout=bad.subprocess.PIPE, text=True)
     process.stdout.readline()
     return process
 

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/kcmp.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -95,11 +96,46 @@ static void read_path(uint32_t pid, const struct blocked_call *call, char path[J
 	}
 }
 
-/* May a thread rest in this call, with nothing to do? */
-static bool is_rest(const struct blocked_call *call)
+static bool links_to(uint32_t pid, uint64_t fd, const char *begin)
 {
-	const char *name = syscall__name((int)call->nr);
+	char path[64], link[64];
+	ssize_t len;
 
+	snprintf(path, sizeof(path), "/proc/%u/fd/%" PRIu64, pid, fd);
+	len = readlink(path, link, sizeof(link) - 1);
+	if (len < 0)
+		return false;
+	link[len] = 0;
+	return text__begins(link, begin);
+}
+
+/* Commands come from there. */
+static bool reads_input(uint32_t pid, const struct blocked_call *call)
+{
+	return call->nr == SYS_read &&
+	       (!call->args[0] || links_to(pid, call->args[0], "/dev/pts/") ||
+		links_to(pid, call->args[0], "/dev/tty"));
+}
+
+/*
+ * Calls in which the workers of a server take turns to accept (Apache's and uWSGI's locks), or wait
+ * for a message; and the one that continues another, which is not known.
+ */
+static bool takes_turns(long nr)
+{
+	static const char *const names[] = { "semop",  "semtimedop",	  "fcntl",
+					     "msgrcv", "mq_timedreceive", "restart_syscall" };
+	const char *name = syscall__name((int)nr);
+
+	for (size_t i = 0; name && i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return !name || syscalls__waits_for_signals(name);
+}
+
+/* May a thread rest in this call, with nothing to do? */
+static bool is_rest(uint32_t pid, const struct blocked_call *call)
+{
 	switch (syscalls__class((int)call->nr)) {
 	case JANK_CLASS_POLL:
 	case JANK_CLASS_POLL_FDS:
@@ -109,15 +145,16 @@ static bool is_rest(const struct blocked_call *call)
 	case JANK_CLASS_FUTEX:
 		return true;
 	}
-	return !name || syscalls__waits_for_signals(name);
+	return reads_input(pid, call) || takes_turns((long)call->nr);
 }
 
-/* A runtime parks its threads in futexes; a lock with an owner is no park. */
+/* A runtime parks its threads in futexes; a lock with an owner in the process is no park. */
 static bool waits_for_owner(uint32_t pid)
 {
 	struct futex_wait lock;
 
-	return !futex_wait__read("/proc", pid, pid, &lock) && lock.kind != LOCK_REFUSED;
+	return !futex_wait__read("/proc", pid, pid, &lock) && lock.kind != LOCK_REFUSED &&
+	       !lock.shared;
 }
 
 /*
@@ -143,19 +180,6 @@ static bool has_members(uint32_t pid, int32_t fd)
 	return ret;
 }
 
-static bool is_epoll(uint32_t pid, const char *fd)
-{
-	char path[64], link[64];
-	ssize_t len;
-
-	snprintf(path, sizeof(path), "/proc/%u/fd/%.10s", pid, fd);
-	len = readlink(path, link, sizeof(link) - 1);
-	if (len < 0)
-		return false;
-	link[len] = 0;
-	return !strcmp(link, "anon_inode:[eventpoll]");
-}
-
 /* 0 or -errno. */
 static int find_epolls(uint32_t pid, uint32_t parent, struct epolls *ret)
 {
@@ -172,7 +196,8 @@ static int find_epolls(uint32_t pid, uint32_t parent, struct epolls *ret)
 		int32_t fd = atoi(entry->d_name);
 
 		cnt++;
-		if (isdigit((unsigned char)entry->d_name[0]) && is_epoll(pid, entry->d_name) &&
+		if (isdigit((unsigned char)entry->d_name[0]) &&
+		    links_to(pid, fd, "anon_inode:[eventpoll]") &&
 		    !may_be_inherited(pid, parent, fd) && has_members(pid, fd))
 			ret->fds[ret->cnt++] = fd;
 	}
@@ -212,7 +237,7 @@ static int drop_others(uint32_t pid, bool sure, struct epolls *epolls, uint64_t 
 			continue;
 		cnt++;
 		*ret_sleeps += sleep_cnt_of(pid, tid);
-		if (!read_call(pid, tid, &call) || !is_rest(&call))
+		if (!read_call(pid, tid, &call) || !is_rest(pid, &call))
 			epolls->cnt = sure ? epolls->cnt : 0;
 		else if (syscalls__class((int)call.nr) == JANK_CLASS_POLL)
 			drop(epolls, call.args[0]);
@@ -258,7 +283,7 @@ int main_handler__find(uint32_t pid, struct main_handler *ret)
 	if (calls && syscalls__class((int)call.nr) == JANK_CLASS_POLL)
 		return -EAGAIN;
 	locked = waits_for_owner(pid);
-	if (ret->sleep_cnt == UINT64_MAX || (!locked && calls && is_rest(&call)))
+	if (ret->sleep_cnt == UINT64_MAX || (!locked && calls && is_rest(pid, &call)))
 		return -ENODATA;
 	res = find_epolls(pid, info.parent_pid, &epolls);
 	if (!res)
