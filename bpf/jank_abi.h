@@ -759,13 +759,20 @@ _Static_assert(sizeof(struct jank_rec_waited) ==
  * stack is not known yet.
  */
 #define JANK_OPENING_MAX 64
+/* What the wait is for, in the memory of the program. */
+struct jank_seen_wait {
+	__u32 got; /* JANK_WAITED_FUTEX, JANK_WAITED_PATH */
+	__u32 futex_word, owner;
+	char path[JANK_WAITED_NAME_SZ];
+	__u32 pad;
+};
 /* instead of an epoll: the thread was in no handler after all; or only start_ns is asked for */
 #define JANK_OPENING_WITHDRAWN (-1)
 #define JANK_OPENING_SEEN      (-2)
 struct jank_opening {
 	__u64 sleep_cnt; /* how often the thread had slept, when user space looked at it */
 	__s64 fd;	 /* the epoll whose loop it is in, or JANK_OPENING_* */
-	char path[JANK_WAITED_NAME_SZ]; /* that it waits in a system call for; "": none */
+	struct jank_seen_wait wait;
 
 	__u64 opened;	/* the dispatch is open; as long as it sleeps, the rest is its wait's */
 	__u64 start_ns; /* of the dispatch: when it fell asleep, else when it was found */

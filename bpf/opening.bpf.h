@@ -72,10 +72,10 @@ static __always_inline void opening__begin_span(struct jank_thread *t, struct ta
 	t->span.tail[JANK_KSTACK_MAX] = compat__user_ip(compat__user_regs(task));
 	quota__mark(&t->quota, task);
 	wait_args__see(&t->await, task, state, poll__class(nr));
-	if (opening->path[0]) {
-		__builtin_memcpy(t->await.path, opening->path, sizeof(t->await.path));
-		t->await.got |= JANK_WAITED_PATH;
-	}
+	t->await.got = opening->wait.got;
+	t->await.futex_word = opening->wait.futex_word;
+	t->await.owner = opening->wait.owner;
+	__builtin_memcpy(t->await.path, opening->wait.path, sizeof(t->await.path));
 }
 
 static __always_inline bool opening__is_sleep(unsigned int task_state)

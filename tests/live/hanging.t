@@ -143,7 +143,7 @@ def test_lock():
     bad.wait_for(lambda: os.path.exists(f"/proc/{process.pid}/task") and len(os.listdir(f"/proc/{process.pid}/task")) == 2)
     time.sleep(0.5)
     hang = check_hang(attach(process).stop(), process.pid, "futex", "a mutex")
-    ok(hang and "mutex" in hang["cause"]["summary"], "a mutex: that it is one", hang and hang["cause"])
+    ok(hang and "mutex held by" in hang["cause"]["summary"] and hang["chain"][0]["tid"] != process.pid, "a mutex: its owner", hang and hang["cause"])
     bad.end(process)
 
 

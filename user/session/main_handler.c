@@ -77,15 +77,13 @@ uint64_t main_handler__sleep_cnt(uint32_t pid)
 	return sleep_cnt_of(pid, pid);
 }
 
-/* What of the path is in memory: a page that is not there is not asked for. */
-static void read_path(uint32_t pid, const struct blocked_call *call, char path[JANK_WAITED_NAME_SZ])
+/* What is in memory of the string: a page that is not there is not asked for. */
+static void read_path(uint32_t pid, uint64_t from, char path[JANK_WAITED_NAME_SZ])
 {
-	unsigned class = syscalls__class((int)call->nr);
 	size_t got = 0;
 
-	while ((class == JANK_CLASS_PATH || class == JANK_CLASS_PATH_AT) &&
-	       got < JANK_WAITED_NAME_SZ - 1 && strlen(path) == got) {
-		uint64_t at = call->args[class == JANK_CLASS_PATH_AT] + got;
+	while (got < JANK_WAITED_NAME_SZ - 1 && strlen(path) == got) {
+		uint64_t at = from + got;
 		size_t part = JANK_COPY_PAGE - (at & (JANK_COPY_PAGE - 1));
 
 		if (part > JANK_WAITED_NAME_SZ - 1 - got)
@@ -94,6 +92,29 @@ static void read_path(uint32_t pid, const struct blocked_call *call, char path[J
 			break;
 		got += part;
 	}
+}
+
+/* What wait_args__ask reads when a thread is about to sleep. */
+static void read_wait(uint32_t pid, const struct blocked_call *call, struct jank_seen_wait *ret)
+{
+	uint32_t words[3];
+
+	switch (syscalls__class((int)call->nr)) {
+	case JANK_CLASS_PATH:
+		read_path(pid, call->args[0], ret->path);
+		break;
+	case JANK_CLASS_PATH_AT:
+		read_path(pid, call->args[1], ret->path);
+		break;
+	case JANK_CLASS_FUTEX:
+		if (memory__read_across("/proc", pid, call->args[0], words, sizeof(words)))
+			break;
+		ret->futex_word = words[0];
+		ret->owner = words[2];
+		ret->got = JANK_WAITED_FUTEX;
+	}
+	if (ret->path[0])
+		ret->got = JANK_WAITED_PATH;
 }
 
 static bool links_to(uint32_t pid, uint64_t fd, const char *begin)
@@ -292,6 +313,6 @@ int main_handler__find(uint32_t pid, struct main_handler *ret)
 		return res;
 	ret->epfd = epolls.fds[0];
 	if (calls)
-		read_path(pid, &call, ret->path);
+		read_wait(pid, &call, &ret->wait);
 	return main_handler__sleep_cnt(pid) == ret->sleep_cnt ? 0 : -ENODATA;
 }

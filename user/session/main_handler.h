@@ -8,10 +8,10 @@
 
 struct main_handler {
 	uint32_t pid;
-	uint64_t sleep_cnt;		/* how often the thread has slept */
-	int32_t epfd;			/* the epoll whose loop it is in; or JANK_OPENING_SEEN */
-	uint64_t since_ns;		/* JANK_OPENING_SEEN: since when it sleeps; 0: not known */
-	char path[JANK_WAITED_NAME_SZ]; /* that it waits in a system call for; "": none */
+	uint64_t sleep_cnt; /* how often the thread has slept */
+	int32_t epfd;	    /* the epoll whose loop it is in; or JANK_OPENING_SEEN */
+	uint64_t since_ns;  /* JANK_OPENING_SEEN: since when it sleeps; 0: not known */
+	struct jank_seen_wait wait;
 };
 
 /*

@@ -203,9 +203,12 @@ void session__tell_openings(struct session *s)
 
 	for (; openings->told_cnt < openings->found_cnt; openings->told_cnt++) {
 		const struct main_handler *found = &openings->found[openings->told_cnt];
-		struct jank_opening opening = { .sleep_cnt = found->sleep_cnt, .fd = found->epfd };
+		const struct jank_opening opening = {
+			.sleep_cnt = found->sleep_cnt,
+			.fd = found->epfd,
+			.wait = found->wait,
+		};
 
-		memcpy(opening.path, found->path, sizeof(opening.path));
 		if (is_traced(s, found->pid))
 			opening_bpf_fds__put(&openings->maps, found->pid, &opening);
 	}
