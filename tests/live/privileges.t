@@ -30,6 +30,17 @@ def tasks(pid):
     return [f"/proc/{pid}/task/{tid}" for tid in os.listdir(f"/proc/{pid}/task")]
 
 
+def statuses(paths):
+    """Of those that have not ended: some threads live only at the start."""
+    ret = []
+    for path in paths:
+        try:
+            ret.append(status_of(path))
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return ret
+
+
 def children(pid):
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
         return [int(word) for word in file.read().split()]
@@ -46,13 +57,13 @@ def mask_of(names):
 def check_sets(what, tracer, names):
     mine = int(status_of("/proc/self")["CapPrm"], 16)
     want = {(key, mask_of(names - (FOR_EXEC if key == "CapEff" else set())) & mine) for key in ("CapEff", "CapPrm", "CapBnd")}
-    found = tasks(tracer.pid) + [task for pid in helpers(tracer.pid) for task in tasks(pid)]
-    sets = {(key, int(status_of(task)[key], 16)) for task in found for key in ("CapEff", "CapPrm", "CapBnd")}
+    found = statuses(tasks(tracer.pid) + [task for pid in helpers(tracer.pid) for task in tasks(pid)])
+    sets = {(key, int(status[key], 16)) for status in found for key in ("CapEff", "CapPrm", "CapBnd")}
     ok(len(found) > 2 and sets == want,
        f"{what}: {len(found)} threads keep {' '.join(sorted(names))}", f"wanted {want}, found {sets}")
-    ok({status_of(task)["NoNewPrivs"] for task in found} == {"1"}, f"{what}: each has no_new_privs")
+    ok({status["NoNewPrivs"] for status in found} == {"1"}, f"{what}: each has no_new_privs")
     if bad.has_filters():
-        ok({status_of(task)["Seccomp"] for task in found} == {"2"}, f"{what}: the system calls of each are filtered")
+        ok({status["Seccomp"] for status in found} == {"2"}, f"{what}: the system calls of each are filtered")
     else:
         bad.skip(f"{what}: the system calls of each are filtered", "no libseccomp, or no filters in the kernel")
 
