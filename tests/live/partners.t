@@ -49,10 +49,26 @@ def test(path, kind, often):
     bad.end(process)
 
 
+def test_attach(path):
+    """The other thread, which sleeps for a time, may do so in the background: the main thread is in the handler."""
+    process = bad.start([path, "pipe", "100000", "0"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdout.readline()
+    process.stdin.write(b"x")
+    process.stdin.flush()
+    bad.wait_for(lambda: not bad.is_waiting(process))
+    tracer = bad.Tracer("--json", "--hang", "300ms", "-p", process.pid)
+    bad.wait_for(lambda: b'"type":"hang"' in tracer.stdout(), 15)
+    result = tracer.stop()
+    hang = next(iter(result.of("hang")), {})
+    ok(hang.get("began") == "before the trace" and hang["cause"]["kind"] == "pipe", "attached while it waits: a hang", result)
+    bad.end(process)
+
+
 bad.need_tracing()
 with tempfile.TemporaryDirectory(prefix="jank-partners-") as built:
     program = build(built)
     for each in ("mutex", "pipe"):
         for cnt in (0, 3, 10):
             test(program, each, cnt)
+    test_attach(program)
 bad.done()

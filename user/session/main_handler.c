@@ -244,6 +244,7 @@ static int drop_others(uint32_t pid, bool sure, struct epolls *epolls, uint64_t 
 	struct dirent *entry;
 	size_t cnt = 0;
 	char path[32];
+	bool calls;
 	DIR *dir;
 
 	*ret_sleeps = 0;
@@ -257,8 +258,11 @@ static int drop_others(uint32_t pid, bool sure, struct epolls *epolls, uint64_t 
 		if (!tid || tid == pid)
 			continue;
 		cnt++;
+		calls = read_call(pid, tid, &call);
+		if (calls && syscalls__class((int)call.nr) == JANK_CLASS_SLEEP)
+			continue; /* it does something now and then */
 		*ret_sleeps += sleep_cnt_of(pid, tid);
-		if (!read_call(pid, tid, &call) || !is_rest(pid, &call))
+		if (!calls || !is_rest(pid, &call))
 			epolls->cnt = sure ? epolls->cnt : 0;
 		else if (syscalls__class((int)call.nr) == JANK_CLASS_POLL)
 			drop(epolls, call.args[0]);

@@ -16,10 +16,11 @@ struct main_handler {
 
 /*
  * Is the process's main thread in a handler? It is if the process has an epoll of its own with
- * members, the main thread is in no call in which a thread may rest, and all others are, but in no
- * wait on that epoll. A thread may rest in a wait for events, signals, connections, input, its
- * turn, and in a futex, where runtimes park theirs. A main thread that waits there for a lock whose
- * owner is known, of its own process, does not rest, whatever the others do.
+ * members, the main thread is in no call in which a thread may rest, and all others are, or sleep
+ * for a time, but in no wait on that epoll. A thread may rest in a wait for events, signals,
+ * connections, input, its turn, and in a futex, where runtimes park theirs. A main thread that
+ * waits there for a lock whose owner is known, of its own process, does not rest, whatever the
+ * others do.
  *
  * Takes 50 ms more if it has several threads. Reads /proc, and some bytes of the process's memory
  * that are present. 0; -EAGAIN: it waits in epoll; -ENODATA: it rests otherwise, or nothing tells
