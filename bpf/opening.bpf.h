@@ -41,8 +41,8 @@ static __always_inline bool opening__knows_left(struct task_struct *task)
 }
 
 /*
- * Since when the task sleeps, by CLOCK_MONOTONIC; now: not known. The reader has just slept
- * (loader__each_thread), so its own time on the CPU is short, and gives the offset of the clocks.
+ * Since when the task sleeps, by CLOCK_MONOTONIC; now: not known. The reader's own values give the
+ * offset of the clocks; its time on the CPU is that of its last tick, so up to a tick is missing.
  */
 static __always_inline u64 opening__since(struct task_struct *task, u64 now)
 {

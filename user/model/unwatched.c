@@ -276,12 +276,13 @@ static void add_too_many(struct strbuf *sb, const char *possessive, size_t cnt)
 		     possessive, cnt > 1 ? "s are too many" : " is one too many");
 }
 
-static void add_wait(struct strbuf *sb, const struct unwatched *group, size_t cnt)
+static void add_wait(struct strbuf *sb, const char *possessive, const struct unwatched *group,
+		     size_t cnt)
 {
 	bool known = cnt == 1 && group->waits_ns;
 
-	strbuf__addf(sb, "; %s main thread %s in %s", cnt > 1 ? "their" : "its",
-		     known ? "has waited" : "waits", group->waits_in);
+	strbuf__addf(sb, "; %s main thread %s in %s", possessive, known ? "has waited" : "waits",
+		     group->waits_in);
 	if (!known)
 		return;
 	strbuf__adds(sb, " for ");
@@ -296,7 +297,7 @@ static void add_why(struct strbuf *sb, const struct unwatched *group, size_t cnt
 	case UNWATCHED_NO_LOOP:
 		strbuf__adds(sb, "no loop seen");
 		if (wait)
-			add_wait(sb, group, cnt);
+			add_wait(sb, possessive, group, cnt);
 		break;
 	case UNWATCHED_MAIN_THREAD:
 		strbuf__addf(sb, "the main thread is in no known loop");

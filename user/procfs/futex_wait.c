@@ -162,10 +162,21 @@ static uint64_t switches_of(const char *status)
 	return ret;
 }
 
+int blocked_call__read(const char *proc, uint32_t pid, uint32_t tid, struct blocked_call *ret)
+{
+	struct strbuf text = STRBUF_INIT;
+	int res = read_text(proc, pid, tid, "syscall", &text);
+
+	if (!res && !blocked_call__parse(strbuf__str(&text), ret))
+		res = -ENODATA;
+	strbuf__free(&text);
+	return res;
+}
+
 /* The switches are read first: a thread that runs meanwhile then differs at the next look. */
 int futex_wait__read(const char *proc, uint32_t pid, uint32_t tid, struct futex_wait *ret)
 {
-	struct strbuf status = STRBUF_INIT, text = STRBUF_INIT;
+	struct strbuf status = STRBUF_INIT;
 	struct blocked_call call;
 	struct lock_words words;
 	int res;
@@ -173,8 +184,8 @@ int futex_wait__read(const char *proc, uint32_t pid, uint32_t tid, struct futex_
 	*ret = (struct futex_wait){};
 	res = read_text(proc, pid, tid, "status", &status);
 	if (!res)
-		res = read_text(proc, pid, tid, "syscall", &text);
-	if (!res && (!blocked_call__parse(strbuf__str(&text), &call) || call.nr != SYS_futex))
+		res = blocked_call__read(proc, pid, tid, &call);
+	if (!res && call.nr != SYS_futex)
 		res = -ENODATA;
 	if (!res)
 		res = read_words(proc, pid, call.args[0], &words);
@@ -182,6 +193,5 @@ int futex_wait__read(const char *proc, uint32_t pid, uint32_t tid, struct futex_
 		res = -ENODATA;
 	ret->switch_cnt = switches_of(strbuf__str(&status));
 	strbuf__free(&status);
-	strbuf__free(&text);
 	return res;
 }

@@ -32,10 +32,15 @@ struct futex_wait {
  */
 int futex_wait__read(const char *proc, uint32_t pid, uint32_t tid, struct futex_wait *ret);
 
-/* The parser of /proc/PID/task/TID/syscall, for tests. */
+/* The system call that a thread is blocked in, from /proc/PID/task/TID/syscall. */
 struct blocked_call {
 	uint64_t nr, args[6], sp;
 };
+
+/* 0; -ENODATA: it runs, or is blocked outside a system call; or -errno. Any thread. */
+int blocked_call__read(const char *proc, uint32_t pid, uint32_t tid, struct blocked_call *ret);
+
+/* The parser, for tests. */
 bool blocked_call__parse(const char *text, struct blocked_call *ret);
 
 /*

@@ -35,35 +35,16 @@ struct epolls {
 	size_t cnt;
 };
 
-static int read_task(uint32_t pid, uint32_t tid, const char *name, struct strbuf *ret)
-{
-	char path[96];
-	int res;
-
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/%s", pid, tid, name);
-	res = file__read(path, TEXT_MAX, ret);
-	return res ? res : ret->failed ? -ENOMEM : 0;
-}
-
-/* False: the thread is in no system call, or has ended. */
-static bool read_call(uint32_t pid, uint32_t tid, struct blocked_call *ret)
-{
-	struct strbuf text = STRBUF_INIT;
-	bool is_call = !read_task(pid, tid, "syscall", &text) &&
-		       blocked_call__parse(strbuf__str(&text), ret);
-
-	strbuf__free(&text);
-	return is_call;
-}
-
 static uint64_t sleep_cnt_of(uint32_t pid, uint32_t tid)
 {
 	static const char key[] = "\nvoluntary_ctxt_switches:";
 	struct strbuf text = STRBUF_INIT;
 	uint64_t ret = UINT64_MAX;
+	char path[96];
 	const char *at;
 
-	if (!read_task(pid, tid, "status", &text)) {
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/status", pid, tid);
+	if (!file__read(path, TEXT_MAX, &text)) {
 		at = strstr(strbuf__str(&text), key);
 		if (at)
 			ret = strtoull(at + strlen(key), NULL, 10);
@@ -258,7 +239,7 @@ static int drop_others(uint32_t pid, bool sure, struct epolls *epolls, uint64_t 
 		if (!tid || tid == pid)
 			continue;
 		cnt++;
-		calls = read_call(pid, tid, &call);
+		calls = !blocked_call__read("/proc", pid, tid, &call);
 		if (calls && syscalls__class((int)call.nr) == JANK_CLASS_SLEEP)
 			continue; /* it does something now and then */
 		*ret_sleeps += sleep_cnt_of(pid, tid);
@@ -304,10 +285,10 @@ int main_handler__find(uint32_t pid, struct main_handler *ret)
 	if (!strchr("RSD", state) || info.kernel_thread || compat32__process(pid))
 		return -ENODATA;
 	ret->sleep_cnt = main_handler__sleep_cnt(pid);
-	calls = read_call(pid, pid, &call);
+	calls = !blocked_call__read("/proc", pid, pid, &call);
 	if (calls && syscalls__class((int)call.nr) == JANK_CLASS_POLL)
 		return -EAGAIN;
-	locked = waits_for_owner(pid);
+	locked = calls && call.nr == SYS_futex && waits_for_owner(pid);
 	if (ret->sleep_cnt == UINT64_MAX || (!locked && calls && is_rest(pid, &call)))
 		return -ENODATA;
 	res = find_epolls(pid, info.parent_pid, &epolls);

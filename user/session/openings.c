@@ -18,12 +18,15 @@
 #include "files/proc.h"
 #include "session/session_parts.h"
 
-#define SEEN_MAX    32 /* places are kept for those in a handler */
-#define TICK_NS	    NS_PER_MS
-#define AWAIT_NS    (100 * NS_PER_MS) /* of the start, for the processes of -p */
-#define OPENED_NS   (3 * NS_PER_SEC)  /* the iterator runs once a second */
-#define REGS_SP_X86 7
-#define REGS_SP_ARM 31
+#define SEEN_MAX  32 /* places are kept for those in a handler */
+#define TICK_NS	  NS_PER_MS
+#define AWAIT_NS  (100 * NS_PER_MS) /* of the start, for the processes of -p */
+#define OPENED_NS (3 * NS_PER_SEC)  /* the iterator runs once a second */
+#ifdef __x86_64__
+#define REG_SP 7 /* in jank_opening.regs: compat__all_regs */
+#else
+#define REG_SP 31
+#endif
 
 static void pause_ns(uint64_t ns)
 {
@@ -33,15 +36,6 @@ static void pause_ns(uint64_t ns)
 }
 
 /* --- the thread */
-
-static uint64_t stack_pointer(const struct jank_opening *opening)
-{
-#ifdef __x86_64__
-	return opening->regs[REGS_SP_X86];
-#else
-	return opening->regs[REGS_SP_ARM];
-#endif
-}
 
 /* Reads the pages that are present, as copy_user_stack__pages does. */
 static void read_pages(struct jank_copy *copy, uint64_t sp)
@@ -67,7 +61,7 @@ static void read_pages(struct jank_copy *copy, uint64_t sp)
 static void copy_stack(const struct openings *openings, uint32_t pid,
 		       const struct jank_opening *opening)
 {
-	uint64_t sp = stack_pointer(opening), sz = opening->stack_end - sp;
+	uint64_t sp = opening->regs[REG_SP], sz = opening->stack_end - sp;
 	struct jank_copy *copy = calloc(1, sizeof(*copy));
 
 	if (!copy)

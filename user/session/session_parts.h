@@ -337,9 +337,9 @@ void machine_readings__due(struct machine_readings *readings);
 
 /* --- unwatched_look.c: what is not watched, and why */
 
-/* The first look runs in slices: the next slice continues with the members below `proc`. */
 struct openings;
 
+/* The first look runs in slices: the next slice continues with the members below `proc`. */
 struct unwatched_look {
 	const struct options *opts; /* borrowed, as are all up to losses */
 	const struct filter *filter;
