@@ -491,7 +491,7 @@ _Static_assert(sizeof(struct jank_rec_block) == JANK_BLOCK_SZ_OLD + 8, "jank_rec
 
 /* Another task: one that woke the thread, or one that ran instead of it. */
 struct jank_task {
-	__u64 ns; /* length of its slice; 0 for a waker */
+	__u64 ns; /* length of its slice; of a waker: see jank_rec_stack */
 	__u32 tgid;
 	__u32 tid;
 	char comm[JANK_COMM_SZ];
@@ -515,7 +515,7 @@ _Static_assert(sizeof(struct jank_task) == 32, "jank_task");
 /* of a nested wait (JANK_END_NESTED): t_ns is the time of the copy, ns 0 */
 #define JANK_STACK_NESTED 8192
 #define JANK_STACK_BEFORE                                                                          \
-	256 /* OTHER: the span's begin was missed: t_ns from the CPU clock, one user frame */
+	256 /* OTHER: the span's begin was missed: t_ns by the task, one user frame */
 
 /* a CPU quota of its cgroups withheld the CPU for most of runnable_ns */
 #define JANK_STACK_THROTTLED 2048
@@ -535,11 +535,16 @@ _Static_assert(sizeof(struct jank_task) == 32, "jank_task");
  * JANK_STACK_START dispatch_ns is the dispatch that began after the span.
  *
  * OTHER is the same for a thread that a dispatch may be waiting for: dispatch_ns is 0. It is sent
- * only while a dispatch has been waiting for longer than jank_conf.watch_ns.
+ * only while a dispatch has been waiting for longer than jank_conf.watch_ns. It has the thread's
+ * times since its start, so that the time between two records of a thread is known: for CPUs it has
+ * waited delay_ns, and had them for waker.ns (in WAKES as of the last tick). 0: not known.
  */
 struct jank_rec_stack {
 	struct jank_rec hdr;
-	__u64 dispatch_ns; /* start_ns of its dispatch */
+	union {
+		__u64 dispatch_ns; /* start_ns of its dispatch */
+		__u64 delay_ns;	   /* of OTHER */
+	};
 	__u64 t_ns;	   /* begin of the span, or time of the tick */
 	__u64 ns;	   /* length of the span; 0 for a tick */
 	__u64 runnable_ns; /* part of ns spent waiting for a CPU after the wake-up */

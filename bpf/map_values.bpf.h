@@ -246,13 +246,10 @@ struct jank_other {
 	__u64 woken_ns;
 	/* the thread's switches when it left; tells an earlier span from its last */
 	__u64 switch_cnt;
-	/*
-	 * when a span was dropped, or that of another thread overwritten; nothing is known about
-	 * its thread since then
-	 */
-	__u64 taken_ns;
-	__u32 tid; /* thread that uses the slot; 0: free */
-	__u32 pad;
+	/* of last_tid: until when its stacks are paid for, and when its last record was sent */
+	__u64 paid_ns, sent_ns;
+	__u32 last_tid;
+	__u32 tid;		      /* thread that uses the slot; 0: free */
 	struct jank_quota_mark quota; /* when it left the CPU, or was woken */
 	struct jank_await await;
 	struct jank_stack_buf span;
@@ -262,8 +259,7 @@ struct jank_watch {
 	__u32 token_cnt; /* of the period that began at paid_ns */
 	__u32 pad;
 	__u64 paid_ns;
-	__u64 clock_off_ns; /* CLOCK_MONOTONIC minus the run queue's clock */
-	__u64 start_ns;	    /* jank_watch_start_ns, when group_quota was taken */
+	__u64 start_ns; /* jank_watch_start_ns, when group_quota was taken */
 	/* of this CPU's queue of jank_watch_group, for threads that left the CPU before */
 	struct jank_quota_mark group_quota;
 	__u64 woken_ns;

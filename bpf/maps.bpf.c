@@ -51,6 +51,7 @@ __u64 jank_asks_ns = 0;
 __u32 jank_asks_cnt = 0;
 __u32 jank_watch_on = 0;
 __u64 jank_watch_start_ns = 0;
+__u64 jank_queue_off_ns = 0;
 __u64 jank_watch_group = 0;
 __u64 jank_waiter_ns[JANK_WAITER_MAX] = {};
 __u32 jank_waiter_tid[JANK_WAITER_MAX] = {};

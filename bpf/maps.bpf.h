@@ -308,6 +308,7 @@ extern __u32 jank_asks_cnt;
  */
 extern __u32 jank_watch_on;
 extern __u64 jank_watch_start_ns;
+extern __u64 jank_queue_off_ns; /* see queue_clock.bpf.h; 0: not known */
 extern __u64
 	jank_watch_group; /* struct task_group of the last thread that began to wait; 0: none */
 /*

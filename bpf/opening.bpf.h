@@ -14,31 +14,11 @@
 #include "bpf/loop.bpf.h"
 #include "bpf/loop_wait.bpf.h"
 #include "bpf/poll_place.bpf.h"
+#include "bpf/queue_clock.bpf.h"
 #include "bpf/quota_mark.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/thread.bpf.h"
 #include "bpf/wait_args.bpf.h"
-
-/* task->prio of the fair class is from here on; the others do not keep how long they had the CPU */
-#define OPENING_FAIR_PRIO 100
-#define OPENING_SCHED_EXT 7 /* SCHED_EXT, uapi/linux/sched.h */
-
-/*
- * Time by the run queue's clock when the task got the CPU last, and then left it: of the reader,
- * until now. Both fields are of the same clock on all CPUs, give or take 6 ms after a minute.
- */
-static __always_inline u64 opening__left_by_queue(struct task_struct *task)
-{
-	return KREAD(task, sched_info.last_arrival) + KREAD(task, se.sum_exec_runtime) -
-	       KREAD(task, se.prev_sum_exec_runtime);
-}
-
-static __always_inline bool opening__knows_left(struct task_struct *task)
-{
-	return bpf_core_field_exists(task->sched_info.last_arrival) &&
-	       bpf_core_field_exists(task->prio) && bpf_core_field_exists(task->policy) &&
-	       KREAD(task, prio) >= OPENING_FAIR_PRIO && KREAD(task, policy) != OPENING_SCHED_EXT;
-}
 
 /*
  * Since when the task sleeps, by CLOCK_MONOTONIC; now: not known. The reader's own values give the
@@ -46,12 +26,8 @@ static __always_inline bool opening__knows_left(struct task_struct *task)
  */
 static __always_inline u64 opening__since(struct task_struct *task, u64 now)
 {
-	u64 ago_ns;
-
-	if (!opening__knows_left(task) || !opening__knows_left(KERNEL_CURRENT()))
-		return now;
-	ago_ns = opening__left_by_queue(KERNEL_CURRENT()) - opening__left_by_queue(task);
-	return (s64)ago_ns > 0 && ago_ns < now ? now - ago_ns : now;
+	queue_clock__sync(KERNEL_CURRENT(), now);
+	return queue_clock__sleeps_since(task, now) ?: now;
 }
 
 /* The span off the CPU that the thread is in, as sched__leave begins one. */

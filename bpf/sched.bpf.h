@@ -6,6 +6,7 @@
 #include "bpf/classify_block.bpf.h"
 #include "bpf/copy_user_stack.bpf.h"
 #include "bpf/park.bpf.h"
+#include "bpf/queue_clock.bpf.h"
 #include "bpf/quota_mark.bpf.h"
 #include "bpf/read_message.bpf.h"
 #include "bpf/script.bpf.h"
@@ -68,6 +69,7 @@ WALKED_ONCE_BY_POINTER int sched__ask(struct jank_thread *t, __u32 state, u64 no
 	wait_args__ask(&t->await, task, state, poll__class(t->span.rec.syscall), now);
 	if (jank_conf.watch_ns && waker_watch__wants(state)) {
 		waker_watch__begin(pids__tid(task), now);
+		queue_clock__sync(task, now);
 		if (bpf_core_field_exists(task->sched_task_group))
 			jank_watch_group = (u64)KREAD(task, sched_task_group);
 	}

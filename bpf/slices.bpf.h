@@ -4,6 +4,7 @@
 #define JANK_SLICES_BPF_H
 
 #include "bpf/facts.bpf.h"
+#include "bpf/queue_clock.bpf.h"
 #include "bpf/record.bpf.h"
 
 static __always_inline struct jank_slices *slices__own(void)
@@ -91,15 +92,6 @@ static __noinline int slices__leave(struct task_struct *task, u64 ns, u64 now)
 	return 0;
 }
 
-/*
- * Does se.prev_sum_exec_runtime say when the task got the CPU? It does in the fair class only
- * (set_next_entity in kernel/sched/fair.c).
- */
-static __always_inline bool slices__is_fair(struct task_struct *task)
-{
-	return (u64)KREAD(task, sched_class) == jank_conf.fair_class;
-}
-
 /* A task of another class leaves this CPU. The idle task is not logged. */
 static __noinline int slices__leave_other(struct task_struct *task, u64 now)
 {
@@ -131,12 +123,12 @@ static __noinline int slices__arrive_other(struct task_struct *task, u64 now)
 static __always_inline void slices__switch(struct task_struct *prev, struct task_struct *next,
 					   u64 now)
 {
-	bool next_is_fair = slices__is_fair(next);
+	bool next_is_fair = queue_clock__is_fair(next);
 	struct jank_slices *slices;
 	u64 ns;
 
 	barrier_var(next_is_fair); /* read on one path only: see KREAD */
-	if (slices__is_fair(prev)) {
+	if (queue_clock__is_fair(prev)) {
 		ns = KREAD(prev, se.sum_exec_runtime) - KREAD(prev, se.prev_sum_exec_runtime);
 		slices = slices__own();
 		if (slices && (ns >= JANK_SLICE_MIN_NS || slices__sum(slices, ns)))

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Record of other threads while a dispatch waits: the thread that ends the wait may itself have
- * waited for another. It is not known in advance which thread that will be. Once a dispatch has
- * waited for conf.watch_ns (checked by the sampler), and until it continues, the off-CPU spans of
- * all threads are kept in one table. The index is the last bits of the thread id; a later thread
- * overwrites an earlier one. Long spans are sent as OTHER. Each tick of the sampler sets the number
- * of spans that may be recorded.
+ * waited for another. It is not known in advance which thread that will be. So once a dispatch has
+ * waited for conf.watch_ns (checked by the sampler), and until it continues, long spans off the CPU
+ * of all threads are sent as OTHER.
+ *
+ * The task itself says since when it was off the CPU (queue_clock.bpf.h). Only its user stack must
+ * be taken when it leaves. It goes into one table, whose index is the last bits of the thread id.
+ * These stacks are what the watch costs, so their number is limited, and a span may lack its own.
  */
 #ifndef JANK_WAKER_WATCH_BPF_H
 #define JANK_WAKER_WATCH_BPF_H
@@ -13,6 +15,7 @@
 #include "bpf/classify_block.bpf.h"
 #include "bpf/copy_user_stack.bpf.h"
 #include "bpf/poll.bpf.h"
+#include "bpf/queue_clock.bpf.h"
 #include "bpf/quota_mark.bpf.h"
 #include "bpf/script.bpf.h"
 #include "bpf/slices.bpf.h"
@@ -22,6 +25,7 @@
 #include "bpf/wait_object.bpf.h"
 #include "bpf/waker.bpf.h"
 #include "bpf/waker_watch_on.bpf.h"
+#include "bpf/watch_budget.bpf.h"
 
 /*
  * Frames of another thread's user stack: enough to reach the application's, at a third of the
@@ -36,36 +40,6 @@ static __always_inline struct jank_other *waker_watch__place(__u32 tid)
 	return bpf_map_lookup_elem(&jank_others, &at);
 }
 
-/* Stacks that may be walked on a CPU in WATCH_PERIOD_NS: about 0.1 ms. */
-#define WATCH_TOKENS	256
-#define WATCH_PERIOD_NS 20000000
-
-static __always_inline bool waker_watch__pay(struct jank_watch *watch, u64 now)
-{
-	if (now - watch->paid_ns > WATCH_PERIOD_NS) {
-		watch->paid_ns = now;
-		watch->token_cnt = WATCH_TOKENS;
-	}
-	if (!watch->token_cnt) {
-		lost__add(JANK_LOST_EVIDENCE);
-		return false;
-	}
-	watch->token_cnt--;
-	return true;
-}
-
-static __always_inline bool waker_watch__lock(struct jank_other *other, u64 now)
-{
-	if (slot__lock(&other->writes))
-		return true;
-	/*
-	 * Mostly the thread's own waker holds the slot while the thread leaves: no loss, but the
-	 * new span is unknown.
-	 */
-	other->taken_ns = now;
-	return false;
-}
-
 /*
  * Returns how often the thread has left the CPU; a sleep counts. A minimised BTF made before this
  * field was used lacks it.
@@ -78,8 +52,8 @@ static __always_inline u64 waker_watch__switch_cnt(struct task_struct *task)
 }
 
 /*
- * Does the slot hold the thread's last time off the CPU? While nothing was watched the thread may
- * have run again.
+ * Does the slot hold the thread's last time off the CPU? While nothing was watched, or taken, the
+ * thread may have run again.
  */
 static __always_inline bool waker_watch__knows(struct jank_other *other, struct task_struct *task)
 {
@@ -87,24 +61,58 @@ static __always_inline bool waker_watch__knows(struct jank_other *other, struct 
 	       other->switch_cnt == waker_watch__switch_cnt(task);
 }
 
-static __always_inline void waker_watch__fill(struct jank_other *other, struct task_struct *task,
+static __always_inline void waker_watch__fill(struct jank_rec_stack *rec, struct task_struct *task,
 					      __u32 state, s32 nr, u64 t_ns, u64 now)
 {
-	struct jank_rec_stack *rec = &other->span.rec;
-
-	if (other->tid && other->tid != pids__tid(task))
-		other->taken_ns = now;
-	other->tid = pids__tid(task);
-	other->switch_cnt = waker_watch__switch_cnt(task);
-	other->woken_ns = 0;
-	quota__mark(&other->quota, task);
-	wait_args__none(&other->await);
 	stack__begin(rec, JANK_REC_OTHER, task, 0, t_ns, now);
 	if (state == JANK_STATE_STOPPED && compat__is_frozen(task, compat__task_state(task)))
 		rec->hdr.flags |= JANK_STACK_FROZEN;
 	rec->state = state;
 	rec->syscall = nr;
 	rec->prio = facts__prio(task);
+}
+
+static __always_inline void waker_watch__open(struct jank_other *other, struct task_struct *task,
+					      __u32 state, s32 nr, u64 t_ns, u64 now)
+{
+	other->tid = pids__tid(task);
+	other->switch_cnt = waker_watch__switch_cnt(task);
+	other->woken_ns = 0;
+	quota__mark(&other->quota, task);
+	wait_args__none(&other->await);
+	waker_watch__fill(&other->span.rec, task, state, nr, t_ns, now);
+}
+
+/* The span's begin was missed. What began in the watch could have had its stack. */
+static __always_inline void waker_watch__miss_stack(struct jank_stack_buf *buf,
+						    struct task_struct *task)
+{
+	buf->rec.hdr.flags |= JANK_STACK_BEFORE;
+	buf->rec.user_cnt = 1;
+	buf->rec.kernel_cnt = 0;
+	buf->tail[JANK_KSTACK_MAX] = compat__user_ip(compat__user_regs(task));
+	if (buf->rec.t_ns >= jank_watch_start_ns)
+		lost__add(JANK_LOST_EVIDENCE);
+}
+
+/*
+ * The current task's stack. Another thread may take the copy's place, so frame pointers are
+ * followed, too; but the kernel's own walk is dear without them (stack__follow).
+ */
+static __always_inline void waker_watch__take_stack(void *ctx, struct jank_stack_buf *span,
+						    struct task_struct *task, u64 now)
+{
+	__u64 *addrs = &span->tail[JANK_KSTACK_MAX];
+	bool copied = jank_conf.copy_sz && !copy_user_stack__take_other(now);
+	__u32 cnt = stack__follow((struct stack_addrs *)addrs, WATCH_USTACK_MAX);
+
+	if (!cnt && copied) {
+		*addrs = compat__user_ip(compat__user_regs(task));
+		cnt = 1;
+	}
+	span->rec.user_cnt = cnt ?: stack__kernel_walk(ctx, task, addrs);
+	script__take(0, now);
+	stack__take_kernel(ctx, span);
 }
 
 /* A thread without a dispatch leaves the CPU. */
@@ -119,72 +127,47 @@ static __noinline int waker_watch__leave(void *ctx, struct task_struct *task, bo
 	if (!watch || !waker_watch__minds(task))
 		return 0;
 	other = waker_watch__place(pids__tid(task));
-	if (!other)
+	/* mostly the thread's own waker holds the slot while the thread leaves */
+	if (!other || !watch_budget__takes(watch, other, task, now) || !slot__lock(&other->writes))
 		return 0;
-	if (!waker_watch__pay(watch, now)) {
-		other->taken_ns = now;
-		return 0;
-	}
-	if (!waker_watch__lock(other, now))
-		return 0;
+	watch_budget__claim(other, pids__tid(task));
+	watch_budget__count_stack(other, now);
 	if (!preempted && task_state & 0xffff)
 		state = classify_block__blocked(task, task_state, &nr);
 	other->span.rec.state = state;
 	other->span.rec.syscall = nr;
 	state = *(volatile __u32 *)&other->span.rec.state; /* read again, as in sched__leave */
-	waker_watch__fill(other, task, state, *(volatile __s32 *)&other->span.rec.syscall, now,
+	waker_watch__open(other, task, state, *(volatile __s32 *)&other->span.rec.syscall, now,
 			  now);
 	if (state != JANK_STATE_RUNNABLE)
 		wait_args__ask(&other->await, task, state, poll__class(other->span.rec.syscall),
 			       now);
-	other->span.rec.user_cnt =
-		stack__walk_user(ctx, task, &other->span.tail[JANK_KSTACK_MAX], WATCH_USTACK_MAX);
-	if (jank_conf.copy_sz)
-		copy_user_stack__take_other(now);
-	script__take(0, now);
-	stack__take_kernel(ctx, &other->span);
+	waker_watch__take_stack(ctx, &other->span, task, now);
 	slot__unlock(&other->writes);
 	return 0;
 }
 
-/*
- * The thread's time off the CPU was not recorded. Did it begin before the watch? Not if a span of a
- * thread with this slot was dropped since, or overwritten, or the thread is new.
- */
-static __always_inline bool waker_watch__missed_none(const struct jank_other *other,
-						     struct task_struct *task)
-{
-	u64 start_ns = jank_watch_start_ns;
-
-	return bpf_core_field_exists(task->start_time) && bpf_core_field_exists(task->nvcsw) &&
-	       KREAD(task, start_time) < start_ns && other->taken_ns < start_ns;
-}
-
-/*
- * A thread that fell asleep before the watch wakes up. Its CPU clock gives the begin of the sleep,
- * by this CPU's clock offset. Where stolen time shifts the CPUs' clocks apart, the result may be
- * too early.
- */
+/* A thread wakes up whose falling asleep at t_ns was not recorded. */
 static __noinline int waker_watch__begin_late(struct jank_other *other, struct task_struct *task,
-					      u64 now)
+					      u64 t_ns, u64 now)
 {
-	struct jank_watch *watch = waker_watch__own();
-	u64 t_ns = jank_watch_start_ns;
 	s32 nr = -1;
 
-	if (watch && watch->clock_off_ns &&
-	    KREAD(task, se.exec_start) + watch->clock_off_ns < jank_watch_start_ns)
-		t_ns = KREAD(task, se.exec_start) + watch->clock_off_ns;
-	waker_watch__fill(other, task, classify_block__blocked(task, compat__task_state(task), &nr),
+	waker_watch__open(other, task, classify_block__blocked(task, compat__task_state(task), &nr),
 			  nr, t_ns, now);
 	other->span.rec.syscall = nr;
 	wait_args__see(&other->await, task, *(volatile __u32 *)&other->span.rec.state,
 		       poll__class(*(volatile __s32 *)&other->span.rec.syscall));
-	other->span.rec.hdr.flags |= JANK_STACK_BEFORE;
-	other->span.rec.user_cnt = 1;
-	other->span.rec.kernel_cnt = 0;
-	other->span.tail[JANK_KSTACK_MAX] = compat__user_ip(compat__user_regs(task));
+	waker_watch__miss_stack(&other->span, task);
 	return 0;
+}
+
+/* Adds the thread's times; after wait_object__send, which takes delay_ns for a dispatch's begin. */
+static __always_inline void waker_watch__add_times(struct jank_rec_stack *rec,
+						   struct task_struct *task, u64 now)
+{
+	rec->waker.ns = KREAD(task, se.sum_exec_runtime);
+	rec->delay_ns = queue_clock__delay(task, now);
 }
 
 /*
@@ -211,15 +194,18 @@ static __noinline int waker_watch__send_waker(void *ctx, __u32 noted, struct tas
 	__u32 kernel_cnt;
 	long sz;
 
-	if (!(noted & JANK_STACK_WAKER) || !watch || !waker_watch__minds(waker) ||
-	    !waker_watch__pay(watch, now))
+	if (!(noted & JANK_STACK_WAKER) || !watch || !waker_watch__minds(waker))
 		return 0;
+	if (!watch_budget__pay(watch, now)) {
+		lost__add(JANK_LOST_EVIDENCE);
+		return 0;
+	}
 	rec = &watch->buf.rec;
 	stack__begin(rec, JANK_REC_OTHER, waker, 0, now, now);
 	rec->hdr.flags = JANK_STACK_WAKES | (noted & JANK_STACK_WAKER_SOFTIRQ);
 	rec->state = JANK_STATE_RUNNING;
 	rec->syscall = compat__syscall_nr(compat__user_regs(waker));
-	rec->waker.ns = 0;
+	waker_watch__add_times(rec, waker, now);
 	rec->waker.tgid = pids__tgid(wakee);
 	rec->waker.tid = pids__tid(wakee);
 	record__comm(rec->waker.comm, wakee);
@@ -235,18 +221,42 @@ static __noinline int waker_watch__send_waker(void *ctx, __u32 noted, struct tas
 	return record__send_other(&watch->buf, rec->hdr.size);
 }
 
+/*
+ * The begin of the thread's sleep, if it is long, was not recorded, and the slot has room for it; 0
+ * otherwise. A sleeper's stack makes room.
+ */
+static __always_inline u64 waker_watch__missed_since(const struct jank_other *other,
+						     struct task_struct *task, u64 now)
+{
+	u64 t_ns = queue_clock__sleeps_since(task, now);
+
+	if (!t_ns || now - t_ns < jank_conf.span_min_ns ||
+	    watch_budget__is_covered(other, pids__tid(task), t_ns, now))
+		return 0;
+	if (!watch_budget__holds_other(other, pids__tid(task)) || !other->woken_ns)
+		return t_ns;
+	lost__add(JANK_LOST_EVIDENCE);
+	return 0;
+}
+
 /* A sleeping thread without a dispatch is woken. Returns waker_watch__waker_of. */
 static __always_inline __u32 waker_watch__end_sleep(void *ctx, struct task_struct *task, u64 now)
 {
 	__u32 tid = pids__tid(task), state, noted = 0;
 	struct jank_other *other = waker_watch__place(tid);
+	u64 missed_ns = 0;
 
-	if (!other ||
-	    (!waker_watch__knows(other, task) && !waker_watch__missed_none(other, task)) ||
-	    !waker_watch__lock(other, now))
+	if (!other)
 		return 0;
-	if (!waker_watch__knows(other, task))
-		waker_watch__begin_late(other, task, now);
+	if (!waker_watch__knows(other, task)) {
+		missed_ns = waker_watch__missed_since(other, task, now);
+		if (!missed_ns)
+			return 0;
+	}
+	if (!slot__lock(&other->writes))
+		return 0;
+	if (missed_ns)
+		waker_watch__begin_late(other, task, missed_ns, now);
 	state = *(volatile __u32 *)&other->span.rec.state; /* as in sched__leave */
 	if (!other->woken_ns && state != JANK_STATE_RUNNABLE) {
 		other->woken_ns = now;
@@ -289,41 +299,25 @@ static __always_inline bool waker_watch__take(struct jank_watch *watch, struct j
 }
 
 /*
- * A thread gets the CPU, and neither its leaving nor its wake-up was seen: it was runnable all the
- * time.
- */
-static __always_inline void waker_watch__begin_runnable(struct jank_watch *watch,
-							struct jank_other *other,
-							struct task_struct *task, u64 now)
-{
-	waker_watch__fill(other, task, JANK_STATE_RUNNABLE, -1, jank_watch_start_ns, now);
-	watch->buf.rec = other->span.rec;
-	watch->buf.rec.hdr.flags = JANK_STACK_BEFORE;
-	quota__use_group(&watch->quota, &watch->group_quota, task);
-	watch->buf.rec.user_cnt = 1;
-	watch->buf.rec.kernel_cnt = 0;
-	watch->buf.tail[JANK_KSTACK_MAX] = compat__user_ip(compat__user_regs(task));
-}
-
-/*
- * Copies the slot's data about a thread that gets the CPU into this CPU's buffer. Returns false
- * when there is nothing to send.
+ * Copies the slot's data about a thread that gets the CPU into this CPU's buffer. A thread that was
+ * seen neither leaving nor waking up from a long sleep was runnable. Returns false when there is
+ * nothing to send.
  */
 static __noinline int waker_watch__collect(struct jank_watch *watch, struct jank_other *other,
 					   struct task_struct *task, u64 now)
 {
 	bool known = waker_watch__knows(other, task);
-	u64 since_ns = known ? other->span.rec.t_ns : jank_watch_start_ns;
+	u64 since_ns = known ? other->span.rec.t_ns : queue_clock__waits_since(task, now);
 
-	/* Signed: the watch may have begun on another CPU after this one read the clock. */
-	if ((s64)(now - since_ns) < (s64)jank_conf.span_min_ns)
+	/* Signed: the waker may have read its clock on another CPU. */
+	if (!since_ns || (s64)(now - since_ns) < (s64)jank_conf.span_min_ns ||
+	    watch_budget__is_covered(other, pids__tid(task), since_ns, now))
 		return false;
 	if (known)
 		return waker_watch__take(watch, other, pids__tid(task));
-	if (!waker_watch__missed_none(other, task) || !waker_watch__lock(other, now))
-		return false;
-	waker_watch__begin_runnable(watch, other, task, now);
-	slot__unlock(&other->writes);
+	waker_watch__fill(&watch->buf.rec, task, JANK_STATE_RUNNABLE, -1, since_ns, now);
+	waker_watch__miss_stack(&watch->buf, task);
+	quota__use_group(&watch->quota, &watch->group_quota, task);
 	return true;
 }
 
@@ -338,7 +332,6 @@ static __noinline int waker_watch__arrive(struct task_struct *task, u64 now)
 
 	if (!watch || !waker_watch__minds(task))
 		return 0;
-	watch->clock_off_ns = now - KREAD(task, se.exec_start);
 	other = waker_watch__place(tid);
 	if (!other)
 		return 0;
@@ -347,6 +340,8 @@ static __noinline int waker_watch__arrive(struct task_struct *task, u64 now)
 		other->tid = 0;
 	if (!got)
 		return 0;
+	watch_budget__claim(other, tid);
+	other->sent_ns = now;
 	rec = &watch->buf.rec;
 	rec->hdr.ts_ns = now;
 	rec->ns = now - rec->t_ns;
@@ -363,6 +358,7 @@ static __noinline int waker_watch__arrive(struct task_struct *task, u64 now)
 	if (jank_conf.copy_sz)
 		copy_user_stack__send_other(tid, rec->t_ns);
 	stack__complete(&watch->buf, task);
+	waker_watch__add_times(rec, task, now);
 	rec->prio = facts__prio(task);
 	if (rec->runnable_ns >= jank_conf.span_min_ns)
 		slices__append(&watch->buf, now - rec->runnable_ns, now, tid);

@@ -210,6 +210,8 @@ int logic_watch(struct logic_step *ctx)
 			watch->token_cnt = ctx->arg;
 			watch->paid_ns = ctx->now_ns;
 		}
+		jank_queue_off_ns = ctx->sp ? ctx->sp - queue_clock__left(task) : 0;
+		ctx->key = (__u64)KREAD(task, sched_class);
 		break;
 	case LOGIC_OTHER_LEAVE:
 		waker_watch__leave(ctx, task, ctx->preempted, ctx->task_state, ctx->now_ns);

@@ -38,7 +38,7 @@ struct logic_bucket {
 	X(WORKER)      /* an outside check finds it in a process with parks */                     \
 	X(PARK)	       /* it falls asleep at now_ns; it is not known to be a loop */               \
 	X(UNPARK)      /* it gets the CPU at now_ns after a park */                                \
-	X(WATCH)       /* it is watched from now_ns on, for arg stacks */                          \
+	X(WATCH)       /* it is watched from now_ns on, for arg stacks; it left the CPU at sp */   \
 	X(OTHER_LEAVE) /* it leaves the CPU at now_ns, without a dispatch */                       \
 	X(OTHER_WAKE)                                                                              \
 	X(OTHER_ARRIVE)                                                                            \

@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
-#include <time.h>
 
 #include "tests/bpf/logic_run.h"
 
@@ -21,29 +20,29 @@
  */
 #define THE_FD 10
 
-static uint64_t now; /* a made-up clock */
+#define MS 1000000ull
 
-static void begin(unsigned class)
+static uint64_t now;	/* a made-up clock */
+static uint64_t class_; /* this thread's scheduling class */
+
+static void begin_in(uint64_t fair_class, unsigned class)
 {
 	struct jank_conf conf = logic__conf();
 	struct event event;
 
-	conf.span_min_ns = 1000000;
-	conf.watch_ns = 2000000;
+	conf.fair_class = fair_class;
+	conf.span_min_ns = MS;
+	conf.watch_ns = 2 * MS;
 	conf.syscall_class[__NR_bpf] = class;
 	logic__begin_with(&conf);
-	now = 1000000000;
-	STEP(WATCH, .now_ns = now, .arg = 100);
+	now = 1000 * MS;
+	class_ = STEP(WATCH, .now_ns = now, .arg = 100).key;
 	logic__received(0, &event);
 }
 
-/* After this thread's start, which is by the real clock. */
-static uint64_t real_now(void)
+static void begin(unsigned class)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+	begin_in(class_, class);
 }
 
 static uint64_t switches(void)
@@ -88,7 +87,7 @@ static void test_span(void)
 	is_int(event.stack.rec.syscall, __NR_bpf, "the system call");
 	is_uint(event.stack.rec.prio, 120 + getpriority(PRIO_PROCESS, 0) + JANK_PRIO_OFFSET,
 		"the priority");
-	is_uint(event.stack.rec.dispatch_ns, 0, "without a dispatch");
+	ok(event.stack.rec.waker.ns > 0, "the thread's CPU time");
 	ok(event.stack.rec.user_cnt >= 1, "with a user stack");
 	ok(!(event.hdr.flags & JANK_STACK_BEFORE), "seen from its begin");
 }
@@ -121,52 +120,97 @@ static void test_preempted(void)
 	is_uint(event.stack.rec.runnable_ns, 3000000, "all the while");
 }
 
-/* The watch began while it slept. */
+/* The thread left the CPU 300 ms ago: a running one seems to have left it at its last tick. */
+#define SLEPT_MS 300
+
 static void test_before(void)
 {
 	struct event event;
+	uint64_t slept_ns;
 
 	begin(JANK_CLASS_FUTEX);
-	now = real_now();
 	UNDISTURBED({
-		STEP(WATCH, .now_ns = now, .arg = 100);
-		sched_yield();
-		WAKE_AT(5000000);
-		ARRIVE_AT(6000000);
+		STEP(WATCH, .now_ns = now, .arg = 100, .sp = now - SLEPT_MS * MS);
+		WAKE_AT(5 * MS);
+		ARRIVE_AT(6 * MS);
 	});
 	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "a sleep from before is sent, too");
 	ok(event.hdr.flags & JANK_STACK_BEFORE, "as such");
 	is_uint(event.stack.rec.state, JANK_STATE_FUTEX, "with the state");
-	ok(event.stack.rec.t_ns <= now && event.stack.rec.ns >= 6000000,
-	   "since the watch's begin, or longer");
+	slept_ns = event.stack.rec.ns - 6 * MS;
+	ok(slept_ns > (SLEPT_MS - 50) * MS && slept_ns < (SLEPT_MS + 50) * MS,
+	   "since its begin, %llu ns before the watch", (unsigned long long)slept_ns);
+	is_uint(event.stack.rec.runnable_ns, MS, "the part after the wake-up");
 	is_uint(event.stack.rec.user_cnt, 1, "with its own address, and no callers");
 }
 
-/*
- * Neither departure nor wake-up was seen: the thread has been runnable since before the watch. A
- * new thread has not.
- */
-static void test_wanted(void)
+/* Nothing tells what the thread did before. */
+static void test_unknown(void)
 {
 	struct event event;
 
 	begin(JANK_CLASS_FUTEX);
-	now = real_now();
-	STEP(WATCH, .now_ns = now, .arg = 100);
-	ARRIVE_AT(9000000);
-	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "a thread that was not seen since");
-	is_uint(event.stack.rec.state, JANK_STATE_RUNNABLE, "has been runnable");
-	is_uint(event.stack.rec.runnable_ns, 9000000, "since the watch's begin");
-	ok(event.hdr.flags & JANK_STACK_BEFORE, "or longer");
-	begin(JANK_CLASS_FUTEX);
-	now = real_now();
-	STEP(WATCH, .now_ns = now, .arg = 100);
-	STEP(OTHER_ARRIVE, .now_ns = now - 1000);
-	is_uint(logic__received(JANK_REC_OTHER, &event), 0,
-		"not where the watch began on another CPU after the clock was read");
-	begin(JANK_CLASS_FUTEX); /* at a time before the thread's start */
-	ARRIVE_AT(9000000);
-	is_uint(logic__received(JANK_REC_OTHER, &event), 0, "a new thread has not");
+	UNDISTURBED({
+		WAKE_AT(5 * MS);
+		ARRIVE_AT(6 * MS);
+	});
+	is_uint(logic__received(JANK_REC_OTHER, &event), 0, "without the clocks' offset: nothing");
+	begin_in(0, JANK_CLASS_FUTEX);
+	UNDISTURBED({
+		STEP(WATCH, .now_ns = now, .arg = 100, .sp = now - SLEPT_MS * MS);
+		WAKE_AT(5 * MS);
+		ARRIVE_AT(6 * MS);
+	});
+	is_uint(logic__received(JANK_REC_OTHER, &event), 0, "nor in a class that keeps no times");
+}
+
+/* The thread leaves the CPU at from, and is back len later. */
+#define SPAN_AT(from, len)                                                                         \
+	do {                                                                                       \
+		LEAVE_AT(from, TASK_INTERRUPTIBLE);                                                \
+		WAKE_AT((from) + (len));                                                           \
+		ARRIVE_AT((from) + (len));                                                         \
+	} while (0)
+
+/* Once a watch lasts, the thread's times stand for its shorter spans. */
+static void test_covered(void)
+{
+	struct event event;
+	uint64_t lost;
+
+	begin(JANK_CLASS_SOCKET);
+	lost = logic__lost(JANK_LOST_EVIDENCE);
+	UNDISTURBED({
+		STEP(WATCH, .now_ns = now, .arg = 100);
+		for (int i = 0; i < 8; i++)
+			SPAN_AT((10 + 2 * i) * MS, MS);
+	});
+	is_uint(logic__received(JANK_REC_OTHER, &event), 8, "at first each span is sent");
+	UNDISTURBED({ SPAN_AT(500 * MS, MS); });
+	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "later the first one");
+	UNDISTURBED({ SPAN_AT(510 * MS, MS); });
+	is_uint(logic__received(JANK_REC_OTHER, &event), 0, "no short one soon after it");
+	UNDISTURBED({ SPAN_AT(512 * MS, 17 * MS); });
+	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "but a long one");
+	UNDISTURBED({ SPAN_AT(546 * MS, MS); });
+	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "and a short one after a while");
+	is_uint(logic__lost(JANK_LOST_EVIDENCE), lost, "nothing is lost");
+}
+
+/* Of a thread that leaves often, not every stack is taken. */
+static void test_burst(void)
+{
+	struct event event;
+
+	begin(JANK_CLASS_SOCKET);
+	UNDISTURBED({
+		STEP(WATCH, .now_ns = now, .arg = 100);
+		for (int i = 0; i < 12; i++)
+			LEAVE_AT((10 + i) * MS, TASK_INTERRUPTIBLE);
+		ARRIVE_AT(26 * MS);
+	});
+	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "a thread leaves again and again");
+	is_uint(event.stack.rec.t_ns, now + 17 * MS, "the first eight stacks are taken");
 }
 
 /* The slot still has the time before. */
@@ -183,26 +227,27 @@ static void test_stale(void)
 		"its time while nobody watched is not sent as a span");
 }
 
+/* In another class than the fair one, a span without a stack is not known. */
 static void test_tokens(void)
 {
 	uint64_t lost;
 	struct event event;
 
-	begin(JANK_CLASS_SOCKET);
+	begin_in(0, JANK_CLASS_SOCKET);
 	UNDISTURBED({
 		STEP(WATCH, .now_ns = now, .arg = 1);
 		lost = logic__lost(JANK_LOST_EVIDENCE);
-		LEAVE_AT(1000000, TASK_INTERRUPTIBLE);
-		ARRIVE_AT(3000000);
-		LEAVE_AT(4000000, TASK_INTERRUPTIBLE);
-		ARRIVE_AT(8000000);
+		LEAVE_AT(MS, TASK_INTERRUPTIBLE);
+		ARRIVE_AT(3 * MS);
+		LEAVE_AT(4 * MS, TASK_INTERRUPTIBLE);
+		ARRIVE_AT(8 * MS);
 	});
 	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "of two stacks one was allowed");
-	is_uint(event.stack.rec.ns, 2000000, "the first");
+	is_uint(event.stack.rec.ns, 2 * MS, "the first");
 	is_uint(logic__lost(JANK_LOST_EVIDENCE) - lost, 1, "the other is counted as lost");
 	UNDISTURBED({
-		LEAVE_AT(30000000, TASK_INTERRUPTIBLE);
-		ARRIVE_AT(33000000);
+		LEAVE_AT(30 * MS, TASK_INTERRUPTIBLE);
+		ARRIVE_AT(33 * MS);
 	});
 	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "later one is allowed again");
 }
@@ -307,11 +352,14 @@ int main(void)
 {
 	dup2(STDIN_FILENO, THE_FD); /* before anything else takes the number */
 	LOGIC_START("logic_wait", "logic_sched", "logic_watch");
+	begin(JANK_CLASS_SOCKET); /* sets class_ */
 	test_span();
 	test_short();
 	test_preempted();
 	test_before();
-	test_wanted();
+	test_unknown();
+	test_covered();
+	test_burst();
 	test_stale();
 	test_tokens();
 	test_file();

@@ -156,6 +156,87 @@ static void test_begin_unseen(void)
 	done(loops, d);
 }
 
+static struct fixture_stack timed(uint64_t begin, uint64_t ns, uint32_t state, uint64_t ran_ns,
+				  uint64_t delay_ns)
+{
+	struct fixture_stack ret = fixture__other(21, begin, ns, state);
+
+	ret.rec.waker.ns = 1000 * MS + ran_ns;
+	ret.rec.delay_ns = 500 * MS + delay_ns;
+	return ret;
+}
+
+/* The thread's times say what it did between two records. */
+static void test_times(void)
+{
+	struct fixture_stack first = timed(BEGIN, 10 * MS, JANK_STATE_SLEEP, 0, 0);
+	struct fixture_stack second =
+		timed(BEGIN + 40 * MS, 20 * MS, JANK_STATE_DISK, 6 * MS, 3 * MS);
+	struct fixture_stack third =
+		timed(BEGIN + 80 * MS, 2 * MS, JANK_STATE_PIPE, 7 * MS, 4 * MS);
+	struct fixture_stack wake = fixture__wakes(21, MAIN, END, SYS_futex);
+	struct loops *loops = fresh();
+	const uint64_t *part_ns;
+	struct dispatch *d;
+
+	wake.rec.waker.ns = 1020 * MS;
+	wake.rec.delay_ns = 504 * MS;
+	feed(loops, &first);
+	feed(loops, &second);
+	feed(loops, &third);
+	feed(loops, &wake);
+	d = block_woken_by(loops, 21);
+	part_ns = d->chain.links[0].part_ns;
+	is_uint(part_ns[JANK_STATE_SLEEP], 10 * MS, "its first wait");
+	is_uint(part_ns[JANK_STATE_DISK], 20 * MS,
+		"nothing tells what it waited for before a long wait");
+	is_uint(part_ns[JANK_STATE_PIPE], 20 * MS, "before a short one it had others of this kind");
+	is_uint(part_ns[JANK_STATE_RUNNABLE], 4 * MS, "it waited for a CPU");
+	is_uint(part_ns[JANK_STATE_RUNNING], 20 * MS, "and ran, until it ended the wait");
+	done(loops, d);
+}
+
+/* Without a record at the end, what followed the last one is not known. */
+static void test_times_end(void)
+{
+	struct fixture_stack first = timed(BEGIN, 10 * MS, JANK_STATE_SLEEP, 0, 0);
+	struct fixture_stack later = timed(END + 50 * MS, 10 * MS, JANK_STATE_SLEEP, 28 * MS, 0);
+	struct loops *loops = fresh();
+	struct dispatch *d;
+
+	feed(loops, &first);
+	d = block_woken_by(loops, 21);
+	is_uint(d->chain.links[0].part_ns[JANK_STATE_RUNNING], 0, "no time after the last record");
+	done(loops, d);
+	loops = fresh();
+	feed(loops, &first);
+	feed(loops, &later);
+	d = block_woken_by(loops, 21);
+	is_uint(d->chain.links[0].part_ns[JANK_STATE_RUNNING], 18 * MS,
+		"of a time that goes on after the wait its share");
+	done(loops, d);
+}
+
+/* A wait that was sent, and lost: it is not known, and the thread did not run. */
+static void test_times_lost(void)
+{
+	struct fixture_stack first = timed(BEGIN, MS, JANK_STATE_SLEEP, 0, 0);
+	struct fixture_stack wake = fixture__wakes(21, MAIN, END, SYS_futex);
+	struct loops *loops = fresh();
+	uint64_t sum = 0;
+	struct dispatch *d;
+
+	wake.rec.waker.ns = 1001 * MS;
+	wake.rec.delay_ns = 500 * MS;
+	feed(loops, &first);
+	feed(loops, &wake);
+	d = block_woken_by(loops, 21);
+	for (int i = 0; i < JANK_STATE_CNT; i++)
+		sum += d->chain.links[0].part_ns[i];
+	is_uint(sum, 2 * MS, "a lost wait is not known");
+	done(loops, d);
+}
+
 /* Contradictory records do not make the sum larger than the time. */
 static void test_overlap(void)
 {
@@ -360,6 +441,9 @@ int main(void)
 	test_parts();
 	test_throttled();
 	test_begin_unseen();
+	test_times();
+	test_times_end();
+	test_times_lost();
 	test_overlap();
 	test_three();
 	test_long();

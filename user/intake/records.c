@@ -102,8 +102,7 @@ int ring__drain(struct ring *ring)
 
 /*
  * Checks that a span ends within the range of time. Before its dispatch begins, a thread can only
- * wait for a CPU. A record of a waker has no waker itself; a record of another thread has no
- * dispatch.
+ * wait for a CPU. A record of a waker has no waker itself.
  */
 static int check_stack(const struct jank_rec_stack *rec)
 {
@@ -117,7 +116,7 @@ static int check_stack(const struct jank_rec_stack *rec)
 		return -EBADMSG;
 	if (rec->hdr.flags & JANK_STACK_START && (other || rec->state != JANK_STATE_RUNNABLE))
 		return -EBADMSG;
-	return other && rec->dispatch_ns ? -EBADMSG : 0;
+	return 0;
 }
 
 static int decode_stack(const void *data, size_t len, struct event *ret)

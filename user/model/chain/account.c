@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Only long spans are sent, and only after a traced dispatch has waited for conf.watch_ns. From
- * the first span on, the time between two records is known: the thread ran, or waited too shortly
- * to matter. The time before the first span is unknown, unless a tick of the sampler shows that the
- * thread ran.
+ * Only long spans are sent, and only after a traced dispatch has waited for conf.watch_ns. The
+ * thread's times in two records tell how much of the time between them it ran, and waited for a
+ * CPU. The rest are waits that were not sent: of the kind of the next one, if this is short, too;
+ * else unknown. Records of an earlier version have no times: between them the thread ran, or waited
+ * too shortly to matter. The time before the first span is unknown, unless a tick of the sampler
+ * shows that the thread ran.
  */
 #include "model/chain/chain.h"
 
@@ -11,7 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TICK_MAX 512 /* limit of compared ticks (quadratic) */
+#include "base/clock.h"
+
+#define TICK_MAX 512		  /* limit of compared ticks (quadratic) */
+#define SHORT_NS (16 * NS_PER_MS) /* WATCH_SHORT_NS in bpf/waker_watch.bpf.h */
 
 /* The thread's relevant records by time, and the position of the count. */
 struct walk {
@@ -20,7 +25,8 @@ struct walk {
 	const struct other_record **records;
 	size_t cnt;
 	uint64_t cursor;
-	bool watched; /* a span ended: from here on, a long one would be sent */
+	bool watched;			 /* a span ended: from here on, a long one would be sent */
+	const struct other_record *last; /* the last one with times before the cursor; NULL: none */
 	uint64_t longest_ns[JANK_STATE_CNT];
 	struct {
 		const struct other_record *record;
@@ -85,6 +91,14 @@ static int gather(const struct thread_history *history, struct walk *walk)
 	return 0;
 }
 
+/* Has it the thread's times? */
+static bool has_times(const struct other_record *record)
+{
+	const struct jank_rec_stack *rec = rec_of(record);
+
+	return rec->hdr.kind == JANK_REC_OTHER && !is_tick(record) && rec->waker.ns;
+}
+
 /* Counts from the cursor, or from `from` if that is later, to `to`. */
 static void count(struct walk *walk, const struct other_record *record, uint32_t state,
 		  uint64_t from, uint64_t to)
@@ -119,10 +133,50 @@ static void count_span(struct walk *walk, const struct other_record *record)
 	walk->watched = true;
 }
 
-/* Counts the time up to `to` without a span. seen: the thread is known to have run. */
-static void count_gap(struct walk *walk, uint64_t to, bool seen)
+/* ns of the part of total_ns that is a share of len of whole */
+static uint64_t share(uint64_t ns, uint64_t len, uint64_t whole)
 {
-	if (seen)
+	return whole ? (uint64_t)((double)ns * (double)len / (double)whole) : 0;
+}
+
+static uint64_t minus(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* Counts the time up to `to`, at most until `next`, by the times of `next` and the last one. */
+static void count_by_times(struct walk *walk, const struct other_record *next, uint64_t to)
+{
+	const struct jank_rec_stack *a = rec_of(walk->last), *b = rec_of(next);
+	uint64_t whole = minus(b->t_ns, end_of(walk->last)), begin = walk->cursor;
+	uint64_t len = minus(to, begin);
+	uint64_t ran = minus(b->waker.ns, a->waker.ns);
+	uint64_t delay = minus(b->delay_ns, add(a->delay_ns, b->runnable_ns));
+	bool knows_rest = is_span(next) && b->ns < SHORT_NS && b->state >= JANK_STATE_FIRST_BLOCKED;
+
+	ran = ran < whole ? ran : whole;
+	delay = delay < whole - ran ? delay : whole - ran;
+	count(walk, NULL, JANK_STATE_RUNNING, begin, begin + share(ran, len, whole));
+	count(walk, NULL, JANK_STATE_RUNNABLE, walk->cursor,
+	      walk->cursor + share(delay, len, whole));
+	if (knows_rest)
+		count(walk, NULL, b->state, walk->cursor, to);
+	if (to > walk->cursor)
+		walk->cursor = to;
+}
+
+/*
+ * Counts the time up to `to` without a span. next: the record there or after; NULL: none. seen: the
+ * thread is known to have run.
+ */
+static void count_gap(struct walk *walk, const struct other_record *next, uint64_t to, bool seen)
+{
+	if (walk->last) {
+		if (next && has_times(next))
+			count_by_times(walk, next, to);
+		else if (to > walk->cursor)
+			walk->cursor = to;
+	} else if (seen)
 		count(walk, NULL, JANK_STATE_RUNNING, walk->cursor, to);
 	else if (to > walk->cursor)
 		walk->cursor = to;
@@ -138,19 +192,23 @@ static void count_all(struct walk *walk)
 		const struct other_record *record = walk->records[i];
 		uint64_t t_ns = rec_of(record)->t_ns;
 
-		if (t_ns >= ask->end) {
-			count_gap(walk, ask->end, ran || walk->watched);
-			return;
-		}
-		if (!is_span(record)) {
-			ran = ran || (is_tick(record) && t_ns >= walk->cursor);
+		if (is_tick(record)) {
+			ran = ran || (t_ns < ask->end && t_ns >= walk->cursor);
 			continue;
 		}
-		count_gap(walk, t_ns, ran || walk->watched);
-		count_span(walk, record);
+		if (t_ns >= ask->end) {
+			count_gap(walk, record, ask->end, ran || walk->watched);
+			return;
+		}
+		if (!is_span(record) && !walk->last)
+			continue;
+		count_gap(walk, record, t_ns, ran || walk->watched);
+		if (is_span(record))
+			count_span(walk, record);
+		walk->last = has_times(record) ? record : NULL;
 		ran = false;
 	}
-	count_gap(walk, ask->end, ran || (ask->ran_last && walk->watched));
+	count_gap(walk, NULL, ask->end, ran || (ask->ran_last && walk->watched));
 }
 
 /* True if both have the same callers; the innermost address may differ. */

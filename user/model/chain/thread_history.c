@@ -232,7 +232,8 @@ static const struct jank_rec_waited *take_pending(struct thread_history *history
 	if (!pending->hdr.size || pending->hdr.tid != rec->hdr.tid)
 		return NULL;
 	pending->hdr.size = 0;
-	if (pending->t_ns != rec->t_ns || pending->dispatch_ns != rec->dispatch_ns)
+	if (pending->t_ns != rec->t_ns ||
+	    pending->dispatch_ns != (rec->hdr.kind == JANK_REC_OTHER ? 0 : rec->dispatch_ns))
 		return NULL;
 	return pending;
 }

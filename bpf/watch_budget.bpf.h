@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the watch of waker_watch.bpf.h may cost: which spans have a record, and which a stack. */
+#ifndef JANK_WATCH_BUDGET_BPF_H
+#define JANK_WATCH_BUDGET_BPF_H
+
+#include "bpf/pids.bpf.h"
+#include "bpf/queue_clock.bpf.h"
+#include "bpf/record.bpf.h"
+
+/*
+ * Most threads leave for a short time, again and again. A span below WATCH_SHORT_NS needs no record
+ * if the thread has sent one in this time: its times tell how much such spans took. Those of the
+ * first WATCH_EACH_NS of a watch are all sent.
+ */
+#define WATCH_SHORT_NS 16000000
+#define WATCH_EACH_NS  64000000
+
+/*
+ * Stacks that may be taken: on a CPU in WATCH_PERIOD_NS; of a thread one in WATCH_SHORT_NS, or
+ * WATCH_BURST after a rest.
+ */
+#define WATCH_TOKENS	256
+#define WATCH_PERIOD_NS 20000000
+#define WATCH_BURST	8
+
+static __always_inline bool watch_budget__pay(struct jank_watch *watch, u64 now)
+{
+	if (now - watch->paid_ns > WATCH_PERIOD_NS) {
+		watch->paid_ns = now;
+		watch->token_cnt = WATCH_TOKENS;
+	}
+	if (!watch->token_cnt)
+		return false;
+	watch->token_cnt--;
+	return true;
+}
+
+/* Holds the slot the span of another thread, which it left or was woken from in this watch? */
+static __always_inline bool watch_budget__holds_other(const struct jank_other *other, __u32 tid)
+{
+	u64 start_ns = jank_watch_start_ns;
+
+	return other->tid && other->tid != tid &&
+	       (other->span.rec.t_ns >= start_ns || other->woken_ns >= start_ns);
+}
+
+/* The slot's times are those of this thread from now on. */
+static __always_inline void watch_budget__claim(struct jank_other *other, __u32 tid)
+{
+	if (other->last_tid == tid)
+		return;
+	other->last_tid = tid;
+	other->paid_ns = 0;
+	other->sent_ns = 0;
+}
+
+/* Counts a stack of the slot's thread. */
+static __always_inline void watch_budget__count_stack(struct jank_other *other, u64 now)
+{
+	u64 rested_ns = now - (WATCH_BURST - 1) * WATCH_SHORT_NS;
+
+	if (other->paid_ns < rested_ns)
+		other->paid_ns = rested_ns;
+	other->paid_ns += WATCH_SHORT_NS;
+}
+
+/* Do the times of the thread's other records account for its span since t_ns? */
+static __always_inline bool watch_budget__is_covered(const struct jank_other *other, __u32 tid,
+						     u64 t_ns, u64 now)
+{
+	u64 start_ns = jank_watch_start_ns;
+
+	return other->last_tid == tid && other->sent_ns >= start_ns &&
+	       now - other->sent_ns < WATCH_SHORT_NS && now - t_ns < WATCH_SHORT_NS &&
+	       now - start_ns > WATCH_EACH_NS;
+}
+
+/* Is the thread's stack taken? Without it, its span is found when it is woken, or gets the CPU. */
+static __always_inline bool watch_budget__takes(struct jank_watch *watch,
+						const struct jank_other *other,
+						struct task_struct *task, u64 now)
+{
+	__u32 tid = pids__tid(task);
+	bool fair = queue_clock__knows(task);
+
+	if (fair && other->last_tid == tid && other->paid_ns > now)
+		return false;
+	if (!watch_budget__holds_other(other, tid) && watch_budget__pay(watch, now))
+		return true;
+	if (!fair)
+		lost__add(JANK_LOST_EVIDENCE);
+	return false;
+}
+
+#endif
