@@ -76,6 +76,9 @@ replay: #:tests tests of recorded journals
 live: #:tests tests against running programs (as root)
 	$(Q)$(call RUN_TESTS,$(LIVE_T))
 
+partners: all #:measure accounts of threads that a dispatch waits for, of all kinds (as root): 30 minutes
+	$(Q)JANK_PARTNERS=all $(call RUN_TESTS,tests/live/partners.t)
+
 # Live tests mostly wait, so they run three at a time, but for these, which measure times or losses.
 LIVE_ALONE := behind histogram history late_start losses rests sink_nice truth
 # HACKING.md lists their times.
@@ -131,4 +134,4 @@ format: #:build format every file by clang-format
 
 -include $(FAST_UNIT:=.d)
 
-.PHONY: fast-bin check-fast check-bin check-full unit-bin bpf-bin fuzz-bin unit bpf style replay live check check-format format
+.PHONY: fast-bin check-fast check-bin check-full unit-bin bpf-bin fuzz-bin unit bpf style replay live partners check check-format format

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What the thread did that a dispatch waits for, beside threads that sleep for 1 ms again and again: they take most of
-the stacks that the watch allows, but its account stays whole."""
+"""What the thread did that a dispatch waits for, beside threads that sleep for 1 ms again and again: its account covers
+the wait. With JANK_PARTNERS=all (make partners) for each kind of partner, length, number of threads, and with two links."""
+import itertools
 import os
 import subprocess
 import sys
@@ -13,7 +14,9 @@ import bad
 from bad import MS, ok
 
 PROGRAM = os.path.join(bad.ROOT, "tests", "live", "programs", "partners.c")
-HELD_MS, ROUNDS = 400, 4
+KINDS = ("mutex", "condition", "join", "pipe", "unix", "tcp", "flock", "child")
+ALL = os.environ.get("JANK_PARTNERS") == "all"
+ROUNDS = 2 if ALL else 3
 COVERED, WRONG = 0.9, 0.05  # of the wait
 
 
@@ -23,55 +26,90 @@ def build(folder):
     return path
 
 
-def partner_of(block):
-    last = (block.get("chain") or [{}])[-1]
-    return last.get("time", {}) if last.get("comm") == "partner" else {}
+class Case:
+    def __init__(self, path, kind, held_ms, often, links):
+        self.held_ns = held_ms * MS
+        self.links = links
+        self.what = f"{kind}, {held_ms} ms, beside {often} threads" + (", two links" if links > 1 else "")
+        self.process = bad.start([path, kind, str(held_ms), str(often), str(links)], stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE)
+        self.process.stdout.readline()
+
+    def ask(self):
+        self.process.stdin.write(b"x")
+        self.process.stdin.flush()
+
+    def blocks(self):
+        """Of the handlers that waited while all probes were there: not the first one's."""
+        tracer = bad.Tracer("--json", "-t", "100ms", "-p", self.process.pid)
+        for done in range(ROUNDS + 1):
+            self.ask()
+            bad.wait_for(lambda: tracer.stdout().count(b'"type":"block"') > done, 30)
+        self.result = tracer.stop()
+        bad.end(self.process)
+        return [block for block in self.result.blocks() if block["duration_ns"] >= self.held_ns][1:]
+
+    def link(self, block):
+        """The last one, if it is the thread that slept."""
+        last = (block.get("chain") or [{}])[-1]
+        return last if last.get("comm") == ("far" if self.links > 1 else "partner") else {}
+
+    def parts(self, block):
+        return self.link(block).get("time", {})
+
+    def covers(self, block):
+        time = self.parts(block)
+        known = time.get("running_ns", 0) + time.get("runnable_ns", 0) + sum(time.get("blocked_ns", {}).values())
+        return known >= COVERED * self.link(block).get("ns", block["duration_ns"])
+
+    def is_wrong(self, block):
+        """It slept all the time but for waits for a CPU, and nothing else."""
+        time = self.parts(block)
+        blocked = time.get("blocked_ns", {})
+        others = time.get("running_ns", 0) + sum(blocked.values()) - blocked.get("sleep", 0)
+        return bool(time) and (others > WRONG * self.held_ns or
+                               self.covers(block) and blocked.get("sleep", 0) < (1 - WRONG) * self.held_ns)
 
 
-def is_whole(block):
-    return partner_of(block).get("blocked_ns", {}).get("sleep", 0) > COVERED * block["duration_ns"]
+def test(*args):
+    case = Case(*args)
+    blocks = case.blocks()
+    ok(len(blocks) == ROUNDS, f"{case.what}: a block each time", case.result)
+    if not ALL:
+        ok(all(map(case.covers, blocks)), f"{case.what}: its account covers the wait", list(map(case.parts, blocks)))
+    ok(not any(map(case.is_wrong, blocks)), f"{case.what}: no wrong account", list(map(case.parts, blocks)))
+    return [case.covers(block) for block in blocks]
 
 
-def test(path, kind, often):
-    what = f"{kind} beside {often} threads"
-    process = bad.start([path, kind, str(HELD_MS), str(often)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    process.stdout.readline()
-    tracer = bad.Tracer("--json", "-t", "100ms", "-p", process.pid)
-    for done in range(ROUNDS):
-        process.stdin.write(b"x")
-        process.stdin.flush()
-        bad.wait_for(lambda: tracer.stdout().count(b'"type":"block"') > done, 20)
-    result = tracer.stop()
-    blocks = [block for block in result.blocks() if block["duration_ns"] > COVERED * HELD_MS * MS]
-    ok(len(blocks) == ROUNDS, f"{what}: a block each time", result)
-    later = blocks[1:]  # the first one comes while the probes are new
-    # A wake-up that no probe saw makes the sleep a wait for a CPU: seldom, on a busy machine.
-    ok(len(list(filter(is_whole, later))) > len(later) / 2, f"{what}: its sleep is the wait's", list(map(partner_of, later)))
-    ok(all(partner_of(block).get("running_ns", 0) < WRONG * block["duration_ns"] for block in later), f"{what}: it did not run",
-       list(map(partner_of, later)))
-    bad.end(process)
+def test_all(path):
+    covered = []
+    for args in itertools.product(KINDS, (200, 1000, 3000), (0, 1, 3, 5, 10, 20), (1, 2)):
+        covered += test(path, *args)
+    ok(sum(covered) >= 0.95 * len(covered), f"{sum(covered)} of {len(covered)} waits are covered")
 
 
 def test_attach(path):
     """The other thread, which sleeps for a time, may do so in the background: the main thread is in the handler."""
-    process = bad.start([path, "pipe", "100000", "0"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    process.stdout.readline()
-    process.stdin.write(b"x")
-    process.stdin.flush()
-    bad.wait_for(lambda: not bad.is_waiting(process))
-    tracer = bad.Tracer("--json", "--hang", "300ms", "-p", process.pid)
+    case = Case(path, "pipe", 100000, 0, 1)
+    case.ask()
+    bad.wait_for(lambda: not bad.is_waiting(case.process))
+    tracer = bad.Tracer("--json", "--hang", "300ms", "-p", case.process.pid)
     bad.wait_for(lambda: b'"type":"hang"' in tracer.stdout(), 15)
     result = tracer.stop()
     hang = next(iter(result.of("hang")), {})
     ok(hang.get("began") == "before the trace" and hang["cause"]["kind"] == "pipe", "attached while it waits: a hang", result)
-    bad.end(process)
+    bad.end(case.process)
 
 
 bad.need_tracing()
 with tempfile.TemporaryDirectory(prefix="jank-partners-") as built:
     program = build(built)
-    for each in ("mutex", "pipe"):
-        for cnt in (0, 3, 10):
-            test(program, each, cnt)
-    test_attach(program)
+    if ALL:
+        test_all(program)
+    else:
+        for each in KINDS:
+            test(program, each, 300, 5, 1)
+        test(program, "mutex", 300, 20, 2)
+        test(program, "pipe", 300, 0, 2)
+        test_attach(program)
 bad.done()
