@@ -253,8 +253,11 @@ static __always_inline __u32 waker_watch__end_sleep(void *ctx, struct task_struc
 		if (!missed_ns)
 			return 0;
 	}
-	if (!slot__lock(&other->writes))
+	if (!slot__lock(&other->writes)) {
+		if (missed_ns)
+			lost__add(JANK_LOST_EVIDENCE);
 		return 0;
+	}
 	if (missed_ns)
 		waker_watch__begin_late(other, task, missed_ns, now);
 	state = *(volatile __u32 *)&other->span.rec.state; /* as in sched__leave */
