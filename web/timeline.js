@@ -32,8 +32,10 @@ function spanDetails(span) {
   ], [["", span.stack], ["The thread that ended the wait was in:", span.wakerStack]]);
 }
 
+const roleText = ({ role }, above) => ({ held: "held the lock", awaited: "is awaited" }[role] || `woke ${above}`);
+
 function linkDetails(link) {
-  return details(el("span", `${link.comm} (${pidText(link.tid)}) `, link.role === "held" ? "held the mutex" : "ended the wait"), [
+  return details(el("span", `${link.comm} (${pidText(link.tid)}) `, roleText(link, "it")), [
     link.process && `Process ${link.process}, pid ${pidText(link.pid)}.`,
     `Mostly ${link.state.replace("_", " ")}${link.syscall ? ` in ${link.syscall}` : ""}${link.waited ? `, ${link.waited}` : ""}; ` +
     `it shares ${duration(link.ns)} with the thread above it.`,
@@ -75,7 +77,7 @@ function linkLane(link, above) {
     at += part.ns;
   }
   if (link.ns > sum) pieces.push(piece(at, link.t + link.ns, sum ? "unseen" : link.state, sum ? "not seen" : link.syscall, pick));
-  return { label: link.comm, note: `${pidText(link.tid)} ${link.role === "held" ? "held the mutex" : `woke ${above}`}`, pieces, ticks: [],
+  return { label: link.comm, note: `${pidText(link.tid)} ${roleText(link, above)}`, pieces, ticks: [],
     end: link.t + link.ns };
 }
 

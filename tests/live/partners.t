@@ -88,6 +88,23 @@ def test_all(path):
     ok(sum(covered) >= 0.95 * len(covered), f"{sum(covered)} of {len(covered)} waits are covered")
 
 
+def test_hang(path, kind, links, last):
+    """While the wait lasts, the thread is named that will end it, and what it does now; a replay has the same."""
+    case = Case(path, kind, 100000, 2, links)
+    journal = bad.scratch(f"{kind}.journal")
+    tracer = bad.Tracer("--json", "--hang", "300ms", "--journal", journal, "-p", case.process.pid)
+    case.ask()
+    bad.wait_for(lambda: b'"type":"hang"' in tracer.stdout(), 15)
+    result = tracer.stop()
+    bad.end(case.process)
+    hangs = result.of("hang")
+    chain = [(link.get("comm"), link.get("state")) for hang in hangs for link in hang.get("chain", [])]
+    ok(chain[-1:] == [last] and len(chain) == links, f"{kind}: a hang shows for whom it waits", [chain, result])
+    bad.valid(result, f"{kind}: valid records")
+    again = bad.trace("-q", "--json", "replay", journal)
+    ok(again.of("hang") == hangs, f"{kind}: a replay has the same", [hangs, again.of("hang")])
+
+
 def test_attach(path):
     """The other thread, which sleeps for a time, may do so in the background: the main thread is in the handler."""
     case = Case(path, "pipe", 100000, 0, 1)
@@ -111,5 +128,9 @@ with tempfile.TemporaryDirectory(prefix="jank-partners-") as built:
             test(program, each, 300, 5, 1)
         test(program, "mutex", 300, 20, 2)
         test(program, "pipe", 300, 0, 2)
+        for each in ("mutex", "join", "unix", "tcp", "flock", "child"):
+            test_hang(program, each, 1, ("partner", "sleep"))
+        test_hang(program, "mutex", 2, ("far", "sleep"))
+        test_hang(program, "join", 2, ("far", "sleep"))
         test_attach(program)
 bad.done()

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The daemon of a FUSE file system, in a made-up /proc. */
+/* The daemon of a FUSE file system, and who has the end of a pipe, in a made-up /proc. */
 #include "procfs/descriptor.h"
 
 #include <stdio.h>
@@ -38,6 +38,21 @@ static int find(char *type, dev_t dev)
 	return fusedaemon__find(proc, &mount, now_ns);
 }
 
+static void test_pipes(void)
+{
+	add_fd(20, 3, "pipe:[77]", "pos:\t0\nflags:\t00\n");
+	add_fd(20, 4, "pipe:[77]", "pos:\t0\nflags:\t01\n");
+	add_fd(21, 5, "pipe:[77]", "pos:\t0\nflags:\t02000001\n");
+	add_fd(21, 6, "pipe:[78]", "pos:\t0\nflags:\t01\n");
+	add_fd(22, 7, "pipe:[79]", "pos:\t0\nflags:\t02\n");
+	is_int(pipeholder__find(proc, 77, true, 20), 21, "the only other process that may write");
+	is_int(pipeholder__find(proc, 77, true, 0), 0, "not one of two");
+	is_int(pipeholder__find(proc, 77, false, 0), 20, "the only one that may read");
+	is_int(pipeholder__find(proc, 77, false, 20), 0, "nobody else reads");
+	is_int(pipeholder__find(proc, 79, true, 0), 22, "a FIFO's end may do both");
+	is_int(pipeholder__find(proc, 80, true, 0), 0, "an unknown pipe");
+}
+
 int main(void)
 {
 	scratch__init();
@@ -60,5 +75,6 @@ int main(void)
 	is_int(find("fuse", makedev(0, 41)), 11, "the only process with an unknown connection");
 	add_fd(12, 5, "/dev/fuse", "pos:\t0\nflags:\t02\n");
 	is_int(find("fuse", makedev(0, 41)), 0, "of two such processes it may be either");
+	test_pipes();
 	return tap__done();
 }

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "enrich/deadlock.h"
+#include "enrich/partner.h"
 #include "files/proc.h"
 #include "procfs/descriptor.h"
 #include "procfs/filepath.h"
@@ -385,5 +386,7 @@ int block_waits__name(void *ctx, struct block *block)
 
 	if (!res)
 		res = deadlock__find(ctx, block);
+	if (!res)
+		res = partner__find(block);
 	return res ? res : name_links(block);
 }

@@ -110,11 +110,6 @@ bool value__is_hang(const Jankbpf__Block *block)
 	return block->severity && !strcmp(block->severity, "hang");
 }
 
-bool value__holds(const Jankbpf__Link *link)
-{
-	return link->role && !strcmp(link->role, "held");
-}
-
 enum loss_takes value__loss_takes(const char *reason)
 {
 	const ProtobufCMessageDescriptor *descriptor = &jankbpf__lost__descriptor;

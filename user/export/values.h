@@ -54,9 +54,6 @@ bool value__is_tick(const Jankbpf__Sample *sample);
 /* True for a hang, and for a block that was one. */
 bool value__is_hang(const Jankbpf__Block *block);
 
-/* True for the thread that held a mutex; false for one that ended a wait. */
-bool value__holds(const Jankbpf__Link *link);
-
 /* One reason of loss. */
 struct loss_count {
 	const char *reason, *meaning; /* static */

@@ -324,8 +324,8 @@ int answers__waited(void *answers, struct block *block)
 		(const Jankbpf__JournalLosses *)of_block(answers, block, JOURNAL_LOSSES);
 	int res = message && message->block ? answers__take_waited(block, message->block) : 0;
 
-	if (!res && message && message->block && message->deadlock)
-		res = answers__take_deadlock(block, message->block);
+	if (!res && message && message->block && (message->deadlock || message->seen_chain))
+		res = answers__take_chain(block, message);
 	if (!res && message)
 		res = take_idle_place(block, message);
 	return res || !losses || !losses->lost ? res : answers__take_losses(block, losses->lost);

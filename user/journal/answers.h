@@ -89,8 +89,8 @@ int answers__take_message(struct message *ret, const Jankbpf__JournalAnswers *an
 /* Names of wait objects of its spans and links, and facts about its CPU and quota. */
 int answers__take_waited(struct block *block, const Jankbpf__Block *from);
 
-/* Takes the chain of a deadlock, after answers__take_waited. 0 or -ENOMEM. */
-int answers__take_deadlock(struct block *block, const Jankbpf__Block *from);
+/* Takes a chain that was read from the live system, after answers__take_waited. 0 or -ENOMEM. */
+int answers__take_chain(struct block *block, const Jankbpf__JournalAnswers *answers);
 /* Losses of the record that the replay does not know yet. */
 int answers__take_losses(struct block *block, const Jankbpf__Lost *lost);
 uint64_t answers__loss(const Jankbpf__Lost *lost, int reason); /* 0: none */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "journal/answers.h"
 #include "model/chain/chain.h"
 #include "model/loss.h"
@@ -191,24 +192,35 @@ int answers__take_waited(struct block *block, const Jankbpf__Block *from)
 	return res ? res : take_text(&block->network, from->network);
 }
 
+static uint32_t state_of(const char *name)
+{
+	uint32_t state = 0;
+
+	while (state < JANK_STATE_CNT && (!name || strcmp(state__name(state), name)))
+		state++;
+	return state;
+}
+
 static int take_whole_link(struct link *ret, const Jankbpf__Link *from, struct block *block)
 {
 	const struct jank_rec_waited raw = { .fd = -1, .timeout_ns = UINT64_MAX };
+	int nr = syscall__nr(from->syscall);
 
 	*ret = (struct link){
-		.role = LINK_HELD,
+		.role = link_role__of(from->role),
 		.gone = !from->gone		     ? LINK_HERE
 			: strcmp(from->gone, "fork") ? LINK_ENDED
 						     : LINK_FORK,
 		.t_ns = from->t_ns,
 		.ns = from->ns,
-		.state = from->waited_for ? JANK_STATE_FUTEX : JANK_STATE_CNT,
-		.syscall = -1,
-		.syscall_name = from->waited_for ? "futex" : NULL,
+		.state = state_of(from->state),
+		.syscall = nr,
+		.syscall_name = nr >= 0 ? syscall__name(nr) : NULL,
 		.waited = from->waited_for ? wait_object__new(&raw) : NULL,
 	};
 	take_task(&ret->task, from->pid, from->tid, from->comm);
-	chain__keep_stack(ret, block);
+	if (block->deadlock)
+		chain__keep_stack(ret, block);
 	if (from->waited_for && !ret->waited)
 		return -ENOMEM;
 	return take_link(ret, from);
@@ -219,14 +231,15 @@ static size_t explained(const struct block *block, const Jankbpf__Block *from)
 {
 	size_t i = 0;
 
-	while (i < block->sample_cnt &&
-	       (block->samples[i].t_ns != from->chain_sample || !block->samples[i].waited))
+	while (i < block->sample_cnt && (block->samples[i].t_ns != from->chain_sample ||
+					 block->samples[i].state < JANK_STATE_FIRST_BLOCKED))
 		i++;
 	return i;
 }
 
-int answers__take_deadlock(struct block *block, const Jankbpf__Block *from)
+int answers__take_chain(struct block *block, const Jankbpf__JournalAnswers *answers)
 {
+	const Jankbpf__Block *from = answers->block;
 	size_t sample = explained(block, from), cnt = from->n_chain;
 	struct link *links;
 	int res = 0;
@@ -236,6 +249,8 @@ int answers__take_deadlock(struct block *block, const Jankbpf__Block *from)
 	links = calloc(CHAIN_MAX, sizeof(*links));
 	if (!links)
 		return -ENOMEM;
+	block->deadlock = answers->deadlock;
+	block->seen_chain = answers->seen_chain;
 	for (size_t i = 0; i < cnt && !res; i++)
 		res = take_whole_link(&links[i], from->chain[i], block);
 	if (res) {
@@ -246,7 +261,6 @@ int answers__take_deadlock(struct block *block, const Jankbpf__Block *from)
 	block->chain = links;
 	block->chain_cnt = cnt;
 	block->chain_sample = sample;
-	block->deadlock = true;
 	return 0;
 }
 

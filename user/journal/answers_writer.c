@@ -252,6 +252,8 @@ int answers_writer__block(struct answers_writer *w, const struct block *block)
 	}
 	if (block->deadlock)
 		SET(&answers, deadlock, true);
+	if (block->seen_chain)
+		SET(&answers, seen_chain, true);
 	answers.idle_place = block->idle_place.addresses;
 	answers.n_idle_place = block->idle_place.user_cnt;
 	return journal_writer__message(w->jw, JOURNAL_ANSWERS, &answers.base);

@@ -233,6 +233,25 @@ const char *state__name(uint32_t state)
 	return state_names[state];
 }
 
+static const char *const role_names[] = {
+	[LINK_WOKE] = "woke",
+	[LINK_HELD] = "held",
+	[LINK_AWAITED] = "awaited",
+};
+
+const char *link_role__name(enum link_role role)
+{
+	return role_names[role];
+}
+
+enum link_role link_role__of(const char *name)
+{
+	for (size_t i = 0; name && i < sizeof(role_names) / sizeof(*role_names); i++)
+		if (!strcmp(role_names[i], name))
+			return (enum link_role)i;
+	return LINK_WOKE;
+}
+
 const char *loop__name(uint32_t loop)
 {
 	if (loop >= sizeof(loop_names) / sizeof(*loop_names) || !loop_names[loop])

@@ -190,9 +190,14 @@ struct sample {
 
 /* Why a link is in the chain. */
 enum link_role {
-	LINK_WOKE, /* it ended the wait of the previous link (the first: of the dispatch) */
-	LINK_HELD, /* it held the mutex that the previous link waited for */
+	LINK_WOKE,    /* it ended the wait of the previous link (the first: of the dispatch) */
+	LINK_HELD,    /* it held the lock that the previous link waited for */
+	LINK_AWAITED, /* the wait lasts, and it is expected to end it */
 };
+
+/* The word of a role in records; the role of a word (LINK_WOKE: of any other). */
+const char *link_role__name(enum link_role role);
+enum link_role link_role__of(const char *name);
 
 /* Why a holder will never release the lock. */
 enum link_gone {
@@ -376,6 +381,7 @@ struct block {
 	size_t chain_cnt;
 	size_t chain_sample;	    /* that wait: index into samples */
 	bool deadlock;		    /* the chain shows why that wait cannot end */
+	bool seen_chain;	    /* its links are from the live system, not from records */
 	unsigned stack_quality;	    /* enum stack_quality bits */
 	const char *quality_module; /* string in a sample's stack; NULL: none, or not known */
 	struct block_loss *lost;    /* only reasons with cnt > 0 */

@@ -85,4 +85,10 @@ pid_t fusedaemon__find(const char *proc, const struct mount *mount, uint64_t now
 pid_t socketholder__find(const char *proc, uint64_t inode, pid_t hint, pid_t not_pid,
 			 uint64_t now_ns);
 
+/*
+ * The only process except not_pid that has the end of the pipe open that writes, or reads; 0: none,
+ * several, or the limit was reached.
+ */
+pid_t pipeholder__find(const char *proc, uint64_t inode, bool writes, pid_t not_pid);
+
 #endif

@@ -6,6 +6,7 @@
 #include "procfs/descriptor.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -68,22 +69,28 @@ static bool fdscan__has(const char *proc, pid_t pid, fdscan_fn *is, void *ctx)
 }
 
 /* 0: no process except not_pid has it, or the limit was reached. */
-static pid_t fdscan__find(const char *proc, pid_t not_pid, fdscan_fn *is, void *ctx)
+static pid_t search_all(struct scan *scan, const char *proc, pid_t not_pid)
 {
-	struct scan scan = { is, ctx, LINKS_MAX };
 	struct dirent *entry;
 	DIR *dir = opendir(proc);
 	pid_t ret = 0;
 
-	while (dir && !ret && scan.left && (entry = readdir(dir))) {
+	while (dir && !ret && scan->left && (entry = readdir(dir))) {
 		pid_t pid = (pid_t)strtoul(entry->d_name, NULL, 10);
 
-		if (pid && pid != not_pid && has(&scan, proc, pid))
+		if (pid && pid != not_pid && has(scan, proc, pid))
 			ret = pid;
 	}
 	if (dir)
 		closedir(dir);
 	return ret;
+}
+
+static pid_t fdscan__find(const char *proc, pid_t not_pid, fdscan_fn *is, void *ctx)
+{
+	struct scan scan = { is, ctx, LINKS_MAX };
+
+	return search_all(&scan, proc, not_pid);
 }
 
 /*
@@ -199,4 +206,47 @@ pid_t socketholder__find(const char *proc, uint64_t inode, pid_t hint, pid_t not
 	kept[at].pid = socketholder_find(proc, inode, hint, not_pid);
 	kept[at].until_ns = now_ns + KEPT_NS;
 	return kept[at].pid;
+}
+
+/* --- pipes */
+
+struct pipe_end {
+	const char *proc;
+	uint64_t inode;
+	bool writes;
+	pid_t pid; /* the first process that has it */
+};
+
+/* True if a second process has it. */
+static bool is_of_second(void *ctx, pid_t pid, const char *fd, const char *link)
+{
+	static const char key[] = "\nflags:";
+	struct pipe_end *end = ctx;
+	struct strbuf text = STRBUF_INIT;
+	unsigned long long inode;
+	char path[PATH_MAX];
+	const char *at;
+	int mode;
+
+	if (sscanf(link, "pipe:[%llu]", &inode) != 1 || inode != end->inode || pid == end->pid)
+		return false;
+	snprintf(path, sizeof(path), "%s/%d/fdinfo/%s", end->proc, (int)pid, fd);
+	file__read(path, TEXT_MAX, &text);
+	at = strbuf__str(&text) ? strstr(strbuf__str(&text), key) : NULL;
+	mode = at ? (int)(strtoul(at + strlen(key), NULL, 8) & O_ACCMODE) : O_RDWR;
+	strbuf__free(&text);
+	if (mode == (end->writes ? O_RDONLY : O_WRONLY))
+		return false;
+	if (end->pid)
+		return true;
+	end->pid = pid;
+	return false;
+}
+
+pid_t pipeholder__find(const char *proc, uint64_t inode, bool writes, pid_t not_pid)
+{
+	struct pipe_end end = { proc, inode, writes, 0 };
+	struct scan scan = { is_of_second, &end, LINKS_MAX };
+
+	return search_all(&scan, proc, not_pid) || !scan.left ? 0 : end.pid;
 }

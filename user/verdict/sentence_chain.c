@@ -47,7 +47,8 @@ static const char *joint(const struct link *link, uint32_t state, const char *re
 		return " last held by ";
 	if (is_for_its_end(state, reason))
 		return ": ";
-	if (sentence__is_spent(reason) || words__is(reason, "safepoint"))
+	if (link->role == LINK_AWAITED || sentence__is_spent(reason) ||
+	    words__is(reason, "safepoint"))
 		return ", waiting for ";
 	if (ended(link))
 		return " until the end of ";

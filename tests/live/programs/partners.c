@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * An epoll loop on stdin, whose handler waits for a partner: "KIND MS THREADS LINKS". See `kinds`.
- * The partner sleeps for MS meanwhile; with two links it waits for another thread, "far", that does.
- * Beside them THREADS others sleep for 1 ms each, again and again.
+ * The partner sleeps for MS meanwhile; with two links it waits for another thread, "far", that
+ * does. Beside them THREADS others sleep for 1 ms each, again and again.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -91,7 +91,7 @@ static void add_link(struct strbuf *sb, const Jankbpf__Link *link)
 	struct strbuf line = STRBUF_INIT;
 
 	strbuf__addf(&line, "%s pid %" PRIu32 " tid %" PRIu32 " %s", value__name(link->comm),
-		     link->pid, link->tid, value__holds(link) ? "held" : "woke");
+		     link->pid, link->tid, value__name(link->role));
 	if (link->state)
 		strbuf__addf(&line, " %s ns %" PRIu64, link->state,
 			     value__in_state(link->time, value__state(link->state)));

@@ -145,7 +145,7 @@ static Jankbpf__Link *link_of(struct record *r, const struct link *link)
 {
 	Jankbpf__Link *ret = NEW(r, link);
 
-	ret->role = link->role == LINK_HELD ? "held" : "woke";
+	ret->role = (char *)link_role__name(link->role);
 	ret->gone = link->gone == LINK_FORK ? "fork" : link->gone ? "ended" : NULL;
 	SET(ret, pid, link->task.pid);
 	SET(ret, tid, link->task.tid);

@@ -208,7 +208,7 @@ static int add_spans(struct html *h, struct jsonw *w, const Jankbpf__Block *bloc
 static void add_link(struct html *h, struct jsonw *w, uint64_t due, const Jankbpf__Link *link)
 {
 	jsonw__array(w);
-	jsonw__str(w, value__holds(link) ? "held" : "woke");
+	jsonw__str(w, value__name(link->role));
 	jsonw__u64(w, link->pid);
 	jsonw__u64(w, link->tid);
 	jsonw__u64(w, html__text(h, link->comm));

@@ -153,6 +153,13 @@ static void put_stack(struct text *t, const Jankbpf__Block *block, const struct 
 	strbuf__free(&names);
 }
 
+static const char *role_words(const Jankbpf__Link *link)
+{
+	if (link->role && !strcmp(link->role, "held"))
+		return " held it";
+	return link->role && !strcmp(link->role, "awaited") ? " is awaited" : " woke it";
+}
+
 static void put_link(struct text *t, const Jankbpf__Block *block, size_t i)
 {
 	const Jankbpf__Link *link = block->chain[i];
@@ -161,7 +168,7 @@ static void put_link(struct text *t, const Jankbpf__Block *block, size_t i)
 
 	text__put(t, STYLE_NONE, i ? INDENT INDENT "↳ " : INDENT "↳ ");
 	put_task(t, block, link);
-	text__put(t, STYLE_NONE, value__holds(link) ? " held it" : " woke it");
+	text__put(t, STYLE_NONE, role_words(link));
 	put_most(t, link);
 	put_waited(t, link);
 	put_other_states(t, link);

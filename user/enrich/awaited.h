@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The thread or process that a blocked thread waits for, as /proc shows it now. For a wait that
+ * lasts: once it is over, the records of the probes tell more.
+ */
+#ifndef JANK_ENRICH_AWAITED_H
+#define JANK_ENRICH_AWAITED_H
+
+#include "procfs/futex_wait.h"
+
+struct awaited {
+	uint32_t pid, tid;
+	bool is_thread; /* this thread; else the process, whichever of its threads */
+	bool holds;	/* a lock; else it is expected to act, or to end */
+};
+
+/*
+ * Finds the owner of a mutex or rwlock, the thread that pthread_join waits for, the only child, the
+ * holder of a file's lock, the only process at the other end of a pipe or unix socket. False: not
+ * known, or several may end the wait. Of other processes' descriptors at most 20,000 links are
+ * read. Sink thread.
+ */
+bool awaited__find(uint32_t pid, uint32_t tid, const struct blocked_call *call,
+		   struct awaited *ret);
+
+/*
+ * The parser of /proc/locks, for tests: the process that holds the lock that pid waits for; 0: none
+ * is known, or several are.
+ */
+uint32_t file_locks__holder(const char *text, uint32_t pid);
+
+#endif
