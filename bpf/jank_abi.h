@@ -771,12 +771,18 @@ struct jank_seen_wait {
 	char path[JANK_WAITED_NAME_SZ];
 	__u32 pad;
 };
-/* instead of an epoll: the thread was in no handler after all; or only start_ns is asked for */
+/*
+ * Instead of an epoll: the thread was in no handler after all; only the second part is asked for;
+ * the handler was found on the stack, and what its loop waits on is not known.
+ */
 #define JANK_OPENING_WITHDRAWN (-1)
 #define JANK_OPENING_SEEN      (-2)
+#define JANK_OPENING_BY_STACK  (-3)
 struct jank_opening {
 	__u64 sleep_cnt; /* how often the thread had slept, when user space looked at it */
 	__s64 fd;	 /* the epoll whose loop it is in, or JANK_OPENING_* */
+	__u64 loop;	 /* JANK_LOOP_EPOLL, JANK_LOOP_POLL */
+	__u64 sp;	 /* JANK_OPENING_BY_STACK: of the loop when it called the handler */
 	struct jank_seen_wait wait;
 
 	__u64 opened;	/* the dispatch is open; as long as it sleeps, the rest is its wait's */

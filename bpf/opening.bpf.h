@@ -72,20 +72,40 @@ static __always_inline __u32 opening__state(struct task_struct *task, s32 *ret_n
 	return JANK_STATE_RUNNING;
 }
 
+static __always_inline void opening__read_regs(struct jank_opening *opening,
+					       struct task_struct *task)
+{
+	struct pt_regs *regs = compat__user_regs(task);
+
+	compat__all_regs(opening->regs, regs);
+	opening->stack_end = compat__stack_end(task, compat__user_sp(regs));
+}
+
+/* Where the loop waits: on that epoll, or in the next call that is not deeper than the handler. */
+static __always_inline void opening__set_loop(struct jank_thread *t, struct task_struct *task,
+					      const struct jank_opening *opening)
+{
+	t->loop = opening->loop;
+	nest__forget(t);
+	if (opening->fd >= 0) {
+		loop__set_fd(t, task, opening->fd);
+		return;
+	}
+	t->sp = opening->sp;
+	t->place = (struct jank_place){ .nr = POLL_NR_UNKNOWN, .first_fd = -1 };
+}
+
 static __noinline int opening__fill(struct jank_thread *t, struct task_struct *task,
 				    struct jank_opening *opening, u64 now)
 {
-	struct pt_regs *regs = compat__user_regs(task);
 	s32 nr;
 	__u32 state = opening__state(task, &nr);
 
 	opening->start_ns = state >= JANK_STATE_FIRST_BLOCKED ? opening__since(task, now) : now;
 	if (state != JANK_STATE_RUNNING)
 		opening__begin_span(t, task, opening, state, nr, now);
-	compat__all_regs(opening->regs, regs);
-	opening->stack_end = compat__stack_end(task, compat__user_sp(regs));
-	t->loop = JANK_LOOP_EPOLL;
-	loop__set_fd(t, task, opening->fd);
+	opening__read_regs(opening, task);
+	opening__set_loop(t, task, opening);
 	t->phase = JANK_PHASE_DISPATCH;
 	t->ready_cnt = JANK_READY_BEFORE;
 	t->accounted = 1;
@@ -133,15 +153,17 @@ static __noinline int opening__open(struct jank_thread *t, struct task_struct *t
 	return 0;
 }
 
-/* Since when does the thread sleep? It is in no handler, as far as is known. */
-static __always_inline void opening__see(struct task_struct *task, struct jank_opening *opening)
+/* Since when does the thread sleep, and where? It is in no handler, as far as is known. */
+static __noinline int opening__see(struct task_struct *task, struct jank_opening *opening)
 {
 	u64 now = bpf_ktime_get_ns(), since = opening__since(task, now);
 
+	opening__read_regs(opening, task);
 	if (since != now && opening__is_sleep(compat__task_state(task)) &&
 	    opening__holds(opening, task))
 		opening->start_ns = since;
 	opening->opened = 1;
+	return 0;
 }
 
 /* Is its stack still to come? It belongs to the hang. */
@@ -167,7 +189,8 @@ static __always_inline struct jank_thread *opening__meet(struct jank_thread *t,
 	else if (opening->fd == JANK_OPENING_WITHDRAWN && t && t->start_ns &&
 		 t->ready_cnt == JANK_READY_BEFORE)
 		opening__forget(t);
-	if (opening->fd < 0 || !opening__holds(opening, task) || !filter__wants(JANK_LOOP_EPOLL) ||
+	if ((opening->fd < 0 && opening->fd != JANK_OPENING_BY_STACK) ||
+	    !opening__holds(opening, task) || !filter__wants(opening->loop) ||
 	    filter__is_left(task))
 		return t;
 	if (t && (t->fd >= 0 || t->start_ns || thread__waits(t)))

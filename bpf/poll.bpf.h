@@ -286,11 +286,14 @@ static __always_inline bool poll__only_looks(const struct jank_thread *t)
 /*
  * A place where the thread waits for one descriptor, in an array on the stack, may be a client's:
  * a Qt program asks the X server a thousand times before its loop begins. It gives way to the first
- * wait for several descriptors from outside.
+ * wait for several descriptors from outside. So does the unknown one of a loop that was in a
+ * handler when the trace began (opening.bpf.h).
  */
 static __always_inline bool poll__gives_way(const struct jank_thread *t,
 					    const struct jank_place *at)
 {
+	if (t->place.nr == POLL_NR_UNKNOWN)
+		return true;
 	return t->place.fd_cnt == 1 && poll__on_stack(&t->place) && poll__forget(at->fd_cnt) > 1 &&
 	       at->nr == t->place.nr && poll__class(at->nr) == JANK_CLASS_POLL_FDS;
 }
@@ -322,6 +325,8 @@ WALKED_ONCE_BY_POINTER int poll__elsewhere(struct jank_thread *t, const struct j
 		return poll__leave(t, at);
 	if (waits && (t->verdict == JANK_PARK_YES || poll__only_looks(t) ||
 		      (outer && poll__gives_way(t, at)))) {
+		if (t->place.nr == POLL_NR_UNKNOWN)
+			loop_wait__announce(now);
 		loop_wait__close(t, task, now);
 		return poll__move(t, at);
 	}

@@ -40,6 +40,9 @@ static __always_inline u64 poll__fds(struct pt_regs *regs, __u32 class)
 					  : compat__syscall_arg(regs, 0);
 }
 
+/* A place where the thread has not waited yet: no other one is like it. */
+#define POLL_NR_UNKNOWN (-1)
+
 static __always_inline struct jank_place poll__place(struct pt_regs *regs, s32 nr, __u32 class)
 {
 	return (struct jank_place){

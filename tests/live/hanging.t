@@ -138,6 +138,50 @@ libc.pthread_mutex_lock(mutex)
 """
 
 
+# A loop that polls: its handler is known by the stack.
+GLIB = """
+import ctypes, os, sys, time
+glib, PTR = ctypes.CDLL('libglib-2.0.so.0'), ctypes.c_void_p
+glib.g_main_loop_new.restype = PTR
+def run_loop(until_ms=0):
+    loop = PTR(glib.g_main_loop_new(None, 0))
+    if until_ms:
+        glib.g_timeout_add(until_ms, CALLBACK(lambda _: glib.g_main_loop_quit(loop) or 0), None)
+    glib.g_main_loop_run(loop)
+def handle(_):
+    print('ready', flush=True)
+    exec(sys.argv[1])
+    return 0
+CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, PTR)
+handler = CALLBACK(handle)
+glib.g_timeout_add(50, handler, None)
+run_loop()
+"""
+LATE = {"sleep": "time.sleep(4)", "poll": "import select; poll = select.poll(); poll.register(os.pipe()[0]); poll.poll(4000)",
+        "running": "end = time.time() + 4\nwhile time.time() < end: pass"}
+
+
+def start_glib(code):
+    process = bad.start([sys.executable, "-c", GLIB, code], stdin=bad.subprocess.PIPE, stdout=bad.subprocess.PIPE, text=True)
+    process.stdout.readline()
+    time.sleep(0.3)
+    return process
+
+
+def test_glib():
+    for state, code in LATE.items():
+        process = start_glib(code)
+        end_ns = time.monotonic_ns() + 3700 * MS
+        result = attach(process, until=b'"type":"block"').stop()
+        what = f"GLib, {state}"
+        hang = check_hang(result, process.pid, state, what)
+        block = next((r for r in result.blocks() if r.get("began") == BEFORE), None)
+        ok(hang and block and block["start_ns"] == hang["start_ns"] and abs(block["start_ns"] + block["duration_ns"] - end_ns) < 1000 * MS,
+           f"{what}: the loop's next wait ends it", block or result)
+        ok(hang and hang["loop"] == "glib", f"{what}: the loop", hang)
+        bad.end(process)
+
+
 def test_lock():
     process = bad.start([sys.executable, "-c", IN_HANDLER, MUTEX])
     bad.wait_for(lambda: os.path.exists(f"/proc/{process.pid}/task") and len(os.listdir(f"/proc/{process.pid}/task")) == 2)
@@ -217,6 +261,14 @@ signal.pause()""",
 }
 
 
+RESTING_GLIB = {
+    "GLib's loop that waits": "",
+    "a dialog's loop in a handler": "run_loop(100000)",
+    "a handler that reads commands": "os.read(0, 1)",
+    "a handler with a loop of its own": "import select; select.select([os.pipe()[0]], [], [])",
+}
+
+
 def start_resting(code):
     process = bad.start([sys.executable, "-c", IN_HANDLER, code], stdin=bad.subprocess.PIPE, stdout=bad.subprocess.PIPE, text=True)
     process.stdout.readline()
@@ -241,12 +293,14 @@ def test_seen():
 
 def test_resting():
     processes = {what: start_resting(code) for what, code in RESTING.items()}
+    processes |= {what: start_glib(code) for what, code in RESTING_GLIB.items()}
     pids = {what: (own_child(process.pid) or [process.pid])[0] for what, process in processes.items()}
     time.sleep(0.5)
     result = bad.trace("--json", "-t", "25ms", "--hang", f"{HANG}ms", "-d", "2s", "-p", ",".join(map(str, pids.values())))
     for what, pid in pids.items():
         ok(not [r for r in result.of("hang") + result.blocks() if r["pid"] == pid], f"{what}: no hang", result)
-    ok({item["pid"] for item in result.summary()["not_watched"]} >= set(pids.values()), "all are listed as not watched",
+    listed = {pid for what, pid in pids.items() if what in RESTING}
+    ok({item["pid"] for item in result.summary()["not_watched"]} >= listed, "all are listed as not watched",
        result.summary().get("not_watched"))
     for what, process in processes.items():
         if pids[what] != process.pid:
@@ -259,6 +313,7 @@ test_endless("stuck", "sleep")
 test_endless("spin", "running")
 test_end()
 test_fuse()
+test_glib()
 test_lock()
 test_machine_wide()
 test_seen()

@@ -179,6 +179,86 @@ static void test_waits(void)
 	catalogue__close(cat);
 }
 
+#define GLIB   "/lib/libglib-2.0.so.0.7400.6"
+#define QT     "/lib/libQt5Core.so.5.15.8"
+#define EXEC   "_ZN10QEventLoop4execE6QFlagsINS_17ProcessEventsFlagEE"
+#define NOTIFY "_ZN16QCoreApplication15notifyInternal2EP7QObjectP6QEvent"
+
+/* handler: index of its outermost frame; none: the number of frames. */
+static const struct {
+	const char *what;
+	bool may_rest;
+	size_t handler, cnt;
+	struct catalogue_frame frames[8];
+} stacks[] = {
+	{ "GLib waits",
+	  true,
+	  4,
+	  4,
+	  { LIB("libc.so.6", NULL), LIB(GLIB, NULL), LIB(GLIB, "g_main_loop_run"),
+	    EXE("app", NULL) } },
+	{ "a handler's own poll",
+	  true,
+	  2,
+	  7,
+	  { LIB("libc.so.6", NULL), LIB("libxcb.so.1", NULL), EXE("app", NULL), LIB(GLIB, NULL),
+	    LIB(GLIB, "g_main_context_dispatch"), LIB(GLIB, "g_main_loop_run"),
+	    EXE("app", NULL) } },
+	{ "a handler in a dialog's loop",
+	  true,
+	  8,
+	  8,
+	  { LIB("libc.so.6", NULL), LIB(GLIB, NULL), LIB(GLIB, "g_main_loop_run"),
+	    LIB("libgtk-3.so.0", NULL), EXE("app", NULL), LIB(GLIB, "g_main_context_dispatch"),
+	    LIB(GLIB, "g_main_context_iteration"), EXE("app", NULL) } },
+	{ "a program's own function that polls for GLib",
+	  true,
+	  5,
+	  5,
+	  { LIB("libc.so.6", NULL), LIB("libxul.so", NULL), LIB(GLIB, NULL),
+	    LIB(GLIB, "g_main_context_iteration"), EXE("app", NULL) } },
+	{ "a function of the loop without a name that calls a handler",
+	  false,
+	  1,
+	  4,
+	  { LIB("libc.so.6", NULL), EXE("app", NULL), LIB(GLIB, NULL),
+	    LIB(GLIB, "g_main_loop_run") } },
+	{ "Qt on GLib: the whole handler",
+	  false,
+	  2,
+	  8,
+	  { LIB("libc.so.6", NULL), EXE("app", NULL), LIB("/lib/libQt5Widgets.so.5", NULL),
+	    LIB(QT, NOTIFY), LIB(QT, NULL), LIB(GLIB, "g_main_context_dispatch"),
+	    LIB(GLIB, "g_main_context_iteration"), LIB(QT, EXEC) } },
+	{ "a tail call from Qt",
+	  false,
+	  1,
+	  4,
+	  { LIB("libc.so.6", NULL), LIB(QT, NULL), LIB(QT, NOTIFY), LIB(QT, EXEC) } },
+	{ "an event that Qt sends before its loop",
+	  false,
+	  4,
+	  4,
+	  { LIB("libc.so.6", NULL), EXE("app", NULL), LIB(QT, NOTIFY), EXE("app", NULL) } },
+	{ "no loop", false, 2, 2, { LIB("libc.so.6", NULL), EXE("app", NULL) } },
+};
+
+static void test_handlers(void)
+{
+	const struct catalogue_row *row;
+	struct catalogue *cat;
+
+	if (catalogue__open(NULL, 0, &cat, NULL))
+		return;
+	for (size_t i = 0; i < LEN(stacks); i++) {
+		size_t handler = catalogue__handler(cat, stacks[i].frames, stacks[i].cnt,
+						    stacks[i].may_rest, &row);
+
+		is_int(handler, stacks[i].handler, "handler: %s", stacks[i].what);
+	}
+	catalogue__close(cat);
+}
+
 static void test_threads(void)
 {
 	const struct catalogue_row *row;
@@ -197,6 +277,7 @@ int main(void)
 	test_builtin();
 	test_files();
 	test_waits();
+	test_handlers();
 	test_threads();
 	return tap__done();
 }

@@ -288,6 +288,59 @@ const struct catalogue_row *catalogue__row_of_wait(const struct catalogue *cat, 
 	return row;
 }
 
+bool catalogue__has_handlers(const struct catalogue *cat, const struct catalogue_file *file)
+{
+	for (size_t i = 0; i < cat->row_cnt; i++)
+		if (cat->rows[i]->runs.cnt && match_file(cat->rows[i], file))
+			return true;
+	return false;
+}
+
+/* The row whose loop the function runs, or NULL. *ret_calls: all that it calls is a handler. */
+static const struct catalogue_row *row_of_loop(const struct catalogue *cat,
+					       const struct catalogue_frame *frame, bool *ret_calls)
+{
+	for (size_t i = 0; i < cat->row_cnt && frame->function; i++) {
+		const struct catalogue_row *row = cat->rows[i];
+
+		*ret_calls = has_function(&row->calls, frame->function);
+		if ((*ret_calls || has_function(&row->runs, frame->function)) &&
+		    match_file(row, &frame->file))
+			return row;
+	}
+	return NULL;
+}
+
+/* A program may also call such a function outside of its loop, as it starts (Qt's sendEvent). */
+static bool is_run(const struct catalogue *cat, const struct catalogue_frame *frames, size_t cnt)
+{
+	bool calls;
+
+	for (size_t i = 0; i < cnt; i++)
+		if (row_of_loop(cat, &frames[i], &calls) && !calls)
+			return true;
+	return false;
+}
+
+size_t catalogue__handler(const struct catalogue *cat, const struct catalogue_frame *frames,
+			  size_t cnt, bool may_rest, const struct catalogue_row **ret)
+{
+	size_t handler = cnt, i = 0;
+	bool calls = false;
+
+	*ret = NULL;
+	for (; i < cnt && !*ret; i++)
+		*ret = row_of_loop(cat, &frames[i], &calls);
+	if (!*ret || (may_rest && !calls) || (calls && !is_run(cat, frames + i, cnt - i)))
+		return cnt;
+	if (calls && i > 1) /* a tail call leaves no frame of the program */
+		handler = i - 2;
+	for (size_t inner = 0; inner + 1 < i; inner++)
+		if (!is_libc(&frames[inner].file) && !match_file(*ret, &frames[inner].file))
+			handler = inner;
+	return handler;
+}
+
 const struct catalogue_row *catalogue__row_of_program(const struct catalogue *cat,
 						      const struct catalogue_file *file)
 {

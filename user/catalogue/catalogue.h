@@ -107,6 +107,8 @@ struct catalogue_row {
 	struct catalogue_functions callers; /* of the wait; empty: any in its libraries */
 	struct catalogue_functions parks;   /* callers of a futex wait or sleep when idle */
 	struct catalogue_functions through; /* functions that may lie between the two */
+	struct catalogue_functions runs;    /* the loop is in one of these as long as it lasts */
+	struct catalogue_functions calls;   /* all that these call is a handler */
 	struct catalogue_functions
 		threads;	       /* names of threads that wait for work at their idle place */
 	char *over;		       /* id of the row that this one runs on top of, or NULL */
@@ -174,6 +176,18 @@ struct catalogue_frame {
 const struct catalogue_row *catalogue__row_of_wait(const struct catalogue *cat, uint32_t loop,
 						   const struct catalogue_frame *frames,
 						   size_t cnt);
+
+/* True if a row of the file names functions of its loop: they decide where a handler begins. */
+bool catalogue__has_handlers(const struct catalogue *cat, const struct catalogue_file *file);
+
+/*
+ * The handler that a stack is in, by its frames from the innermost outwards: the index of its
+ * outermost frame; cnt: the stack is in no loop's handler, as far as the catalogue knows. may_rest:
+ * the thread is in a call in which loops wait, too; only a function of `calls` tells the handler's.
+ * *ret: the row of the loop.
+ */
+size_t catalogue__handler(const struct catalogue *cat, const struct catalogue_frame *frames,
+			  size_t cnt, bool may_rest, const struct catalogue_row **ret);
 
 /* The row that a program matches by an ELF section, or NULL. */
 const struct catalogue_row *catalogue__row_of_program(const struct catalogue *cat,

@@ -112,6 +112,8 @@ static const char *lacks(const struct catalogue_row *row)
 		return "the row lacks wait =";
 	if (row->through.cnt && !row->parks.cnt)
 		return "through = is of parks, but the row lacks park =";
+	if (row->calls.cnt && !row->runs.cnt)
+		return "call = is of a loop's functions, but the row lacks run =";
 	return NULL;
 }
 
@@ -278,7 +280,7 @@ static int set_key(struct loading *l, const char *name, const char *value)
 	if (!l->key)
 		return fault(l, l->line, EINVAL,
 			     "not a key of a row: name, about, note, library, wait, caller, over, "
-			     "mark, park, through, tested, traced");
+			     "mark, park, through, run, call, tested, traced");
 	code = l->key->set(l->cat, l->row, value, l->is_indented, l->key, l->first_enum, &why);
 	if (code == -ENOMEM)
 		return no_memory(l);

@@ -191,6 +191,16 @@ SETTER(set_through)
 	return add_functions(&row->through, value, "through", err);
 }
 
+SETTER(set_runs)
+{
+	return add_functions(&row->runs, value, "run", err);
+}
+
+SETTER(set_calls)
+{
+	return add_functions(&row->calls, value, "call", err);
+}
+
 /* Parses a code position: a symbol's name, or "offset 0x…". */
 static int parse_place(const char *value, char **ret_symbol, uint64_t *ret_address, struct err *err)
 {
@@ -364,7 +374,8 @@ const struct catalogue_key catalogue_keys[] = {
 	{ "over", set_over, 0 },	{ "mark", set_mark, 0 },
 	{ "tested", set_tested, 0 },	{ "traced", set_traced, 0 },
 	{ "park", set_parks, 0 },	{ "through", set_through, 0 },
-	{ "thread", set_threads, 0 },
+	{ "thread", set_threads, 0 },	{ "run", set_runs, 0 },
+	{ "call", set_calls, 0 },
 };
 const size_t catalogue_key_cnt = LEN(catalogue_keys);
 
@@ -390,6 +401,8 @@ void catalogue_row__free(struct catalogue_row *row)
 	free_functions(&row->parks);
 	free_functions(&row->threads);
 	free_functions(&row->through);
+	free_functions(&row->runs);
+	free_functions(&row->calls);
 	free(row->libraries);
 	free(row->id);
 	free(row->name);

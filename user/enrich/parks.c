@@ -259,10 +259,12 @@ static void look_at_wait(void *ctx, const struct jank_rec_wait *rec)
 	};
 	struct search *search = ctx;
 	struct loop_owner *owners = search->parks->owners;
+	const struct jank_rec_wait *known = loop_owner__recorded(owners, rec->hdr.tid);
 	struct wait_note *note;
 	int res;
 
-	if (rec->loop != JANK_LOOP_POLL)
+	/* A handler's own poll is not the loop's. */
+	if (rec->loop != JANK_LOOP_POLL || (known && known->loop == rec->loop))
 		return;
 	note = wait_note__of_memory(rec, search->exe);
 	res = note ? loop_owner__record(owners, note) : -ENOMEM;

@@ -116,6 +116,11 @@ uint64_t bpf_counters__empty_run_ns(void);
  * --- BPF maps of dispatches that were open before the trace (bpf/opening.bpf.h); own descriptors,
  * since a thread of its own uses them
  */
+#ifdef __x86_64__
+#define JANK_REG_SP 7 /* in jank_opening.regs, see JANK_REG_MAX */
+#else
+#define JANK_REG_SP 31
+#endif
 struct opening_bpf_fds {
 	int openings_fd, copies_fd;
 };

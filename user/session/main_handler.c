@@ -150,6 +150,23 @@ static bool is_rest(uint32_t pid, const struct blocked_call *call)
 	return reads_input(pid, call) || takes_turns((long)call->nr);
 }
 
+/*
+ * Does a thread in this call wait for events or commands, or its turn? A handler polls one
+ * descriptor, for an answer; it takes no turns.
+ */
+static bool rests_in(uint32_t pid, const struct blocked_call *call)
+{
+	switch (syscalls__class((int)call->nr)) {
+	case JANK_CLASS_POLL:
+	case JANK_CLASS_SELECT:
+	case JANK_CLASS_IO_URING:
+		return true;
+	case JANK_CLASS_POLL_FDS:
+		return call->args[1] != 1;
+	}
+	return reads_input(pid, call) || takes_turns((long)call->nr);
+}
+
 /* A runtime parks its threads in futexes; a lock with an owner in the process is no park. */
 static bool waits_for_owner(uint32_t pid)
 {
@@ -179,6 +196,24 @@ static bool has_members(uint32_t pid, int32_t fd)
 	snprintf(path, sizeof(path), "/proc/%u/fdinfo/%d", pid, fd);
 	ret = !file__read(path, FDINFO_MAX, &text) && strstr(strbuf__str(&text), "\ntfd:");
 	strbuf__free(&text);
+	return ret;
+}
+
+bool main_handler__has_epoll(uint32_t pid)
+{
+	struct dirent *entry;
+	bool ret = false;
+	size_t cnt = 0;
+	char path[32];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
+	dir = opendir(path);
+	while (dir && !ret && cnt++ <= FD_MAX && (entry = readdir(dir)))
+		ret = isdigit((unsigned char)entry->d_name[0]) &&
+		      links_to(pid, strtoul(entry->d_name, NULL, 10), "anon_inode:[eventpoll]");
+	if (dir)
+		closedir(dir);
 	return ret;
 }
 
@@ -289,7 +324,12 @@ int main_handler__find(uint32_t pid, struct main_handler *ret)
 	if (calls && syscalls__class((int)call.nr) == JANK_CLASS_POLL)
 		return -EAGAIN;
 	locked = calls && call.nr == SYS_futex && waits_for_owner(pid);
-	if (ret->sleep_cnt == UINT64_MAX || (!locked && calls && is_rest(pid, &call)))
+	ret->runs = !calls && state == 'R';
+	ret->may_rest = !locked && calls && is_rest(pid, &call);
+	ret->rests = ret->may_rest && rests_in(pid, &call);
+	if (calls)
+		read_wait(pid, &call, &ret->wait);
+	if (ret->sleep_cnt == UINT64_MAX || ret->may_rest)
 		return -ENODATA;
 	res = find_epolls(pid, info.parent_pid, &epolls);
 	if (!res)
@@ -297,7 +337,5 @@ int main_handler__find(uint32_t pid, struct main_handler *ret)
 	if (res)
 		return res;
 	ret->epfd = epolls.fds[0];
-	if (calls)
-		read_wait(pid, &call, &ret->wait);
 	return main_handler__sleep_cnt(pid) == ret->sleep_cnt ? 0 : -ENODATA;
 }

@@ -4,13 +4,19 @@
 #define JANK_SESSION_MAIN_HANDLER_H
 
 #include "bpf/jank_abi.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 struct main_handler {
 	uint32_t pid;
-	uint64_t sleep_cnt; /* how often the thread has slept */
-	int32_t epfd;	    /* the epoll whose loop it is in; or JANK_OPENING_SEEN */
-	uint64_t since_ns;  /* JANK_OPENING_SEEN: since when it sleeps; 0: not known */
+	uint64_t sleep_cnt;	   /* how often the thread has slept */
+	int32_t epfd;		   /* the epoll whose loop it is in; or JANK_OPENING_SEEN */
+	_Atomic uint64_t since_ns; /* JANK_OPENING_SEEN: since when it sleeps; 0: not known */
+	bool runs;		   /* is in no call, as far as is known */
+	bool may_rest; /* is in a call in which loops or threads with nothing to do wait */
+	bool rests;    /* … and in which no handler does */
+	bool traced;   /* the filters admit its process */
+	bool asked;    /* the sink thread looks at its stack */
 	struct jank_seen_wait wait;
 };
 
@@ -23,11 +29,14 @@ struct main_handler {
  * others do.
  *
  * Takes 50 ms more if it has several threads. Reads /proc, and some bytes of the process's memory
- * that are present. 0; -EAGAIN: it waits in epoll; -ENODATA: it rests otherwise, or nothing tells
- * (ret has sleep_cnt, if it is known); -E2BIG: too many threads or descriptors; or -errno. Any
- * thread.
+ * that are present. 0; -EAGAIN: it waits in epoll; -ENODATA: it rests otherwise, or nothing of this
+ * tells, but its stack may (ret has all but epfd, as far as it is known); -E2BIG: too many threads
+ * or descriptors; or -errno. Any thread.
  */
 int main_handler__find(uint32_t pid, struct main_handler *ret);
+
+/* Has the process an epoll, of whatever members? Any thread. */
+bool main_handler__has_epoll(uint32_t pid);
 
 /* How often a main thread has slept; UINT64_MAX: not known. */
 uint64_t main_handler__sleep_cnt(uint32_t pid);

@@ -16,17 +16,13 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "files/proc.h"
+#include "probes/stack_sample.h"
 #include "session/session_parts.h"
 
 #define SEEN_MAX  32 /* places are kept for those in a handler */
 #define TICK_NS	  NS_PER_MS
 #define AWAIT_NS  (100 * NS_PER_MS) /* of the start, for the processes of -p */
 #define OPENED_NS (3 * NS_PER_SEC)  /* the iterator runs once a second */
-#ifdef __x86_64__
-#define REG_SP 7 /* in jank_opening.regs: compat__all_regs */
-#else
-#define REG_SP 31
-#endif
 
 static void pause_ns(uint64_t ns)
 {
@@ -57,15 +53,11 @@ static void read_pages(struct jank_copy *copy, uint64_t sp)
 	rec->copy_sz = got;
 }
 
-/* The stack of a thread that sleeps since it was opened, as the probes would have copied it. */
-static void copy_stack(const struct openings *openings, uint32_t pid,
-		       const struct jank_opening *opening)
+/* The stack of a thread that sleeps, as the probes would have copied it. False: it has gone on. */
+static bool read_stack(uint32_t pid, const struct jank_opening *opening, struct jank_copy *copy)
 {
-	uint64_t sp = opening->regs[REG_SP], sz = opening->stack_end - sp;
-	struct jank_copy *copy = calloc(1, sizeof(*copy));
+	uint64_t sp = opening->regs[JANK_REG_SP], sz = opening->stack_end - sp;
 
-	if (!copy)
-		return;
 	copy->rec = (struct jank_rec_copy){
 		.hdr = { .kind = JANK_REC_COPY, .tgid = pid, .tid = pid },
 		.dispatch_ns = opening->start_ns,
@@ -76,53 +68,121 @@ static void copy_stack(const struct openings *openings, uint32_t pid,
 	copy->rec.hdr.flags = sz < JANK_COPY_SZ ? JANK_COPY_WHOLE : 0;
 	memcpy(copy->rec.regs, opening->regs, sizeof(copy->rec.regs));
 	read_pages(copy, sp);
-	if (main_handler__sleep_cnt(pid) == opening->sleep_cnt)
+	return main_handler__sleep_cnt(pid) == opening->sleep_cnt;
+}
+
+/* For the hang's record. */
+static void copy_stack(const struct openings *openings, uint32_t pid,
+		       const struct jank_opening *opening)
+{
+	struct jank_copy *copy = calloc(1, sizeof(*copy));
+
+	if (copy && read_stack(pid, opening, copy))
 		opening_bpf_fds__put_copy(&openings->maps, copy);
 	free(copy);
+}
+
+/* The sink thread looks for a handler on its stack. opening: where it sleeps; NULL: it runs. */
+static bool ask(const struct openings *openings, const struct main_handler *found,
+		const struct jank_opening *opening)
+{
+	struct handler_look *look = calloc(1, sizeof(*look));
+	struct item item = { .kind = ITEM_LOOK, .size = sizeof(*look), .uid = UID_UNKNOWN };
+	bool ret = false;
+
+	if (!look)
+		return false;
+	item.pid = found->pid;
+	item.data = look;
+	look->sleep_cnt = found->sleep_cnt;
+	look->may_rest = found->may_rest;
+	look->rests = found->rests;
+	look->wait = found->wait;
+	if (opening)
+		ret = read_stack(found->pid, opening, &look->copy);
+	else
+		ret = !stack_sample__take(found->pid, found->pid, &look->copy) &&
+		      main_handler__sleep_cnt(found->pid) == found->sleep_cnt;
+	ret = ret && queue__put(openings->queue, &item) == QUEUE_ROOM;
+	if (!ret)
+		free(look);
+	return ret;
+}
+
+/* Returns true when the probes, and the sink thread, have said all about it. */
+static bool is_done(struct openings *openings, struct main_handler *found)
+{
+	struct jank_opening opening;
+	bool known = !opening_bpf_fds__get(&openings->maps, found->pid, &opening);
+
+	if (found->runs && found->epfd == JANK_OPENING_SEEN && !found->asked) {
+		found->asked = true;
+		return !ask(openings, found, NULL);
+	}
+	if (known && opening.fd == JANK_OPENING_WITHDRAWN)
+		return true;
+	if (main_handler__sleep_cnt(found->pid) != found->sleep_cnt)
+		return true;
+	if (!known || !opening.opened)
+		return false;
+	if (opening.fd != JANK_OPENING_SEEN) {
+		copy_stack(openings, found->pid, &opening);
+		return true;
+	}
+	found->since_ns = opening.start_ns;
+	opening_bpf_fds__drop(&openings->maps, found->pid); /* before the answer comes */
+	return !ask(openings, found, &opening);
 }
 
 /* Reads the stacks once the dispatches are open. Returns false when all are done. */
 static bool look_at_opened(struct openings *openings, bool done[JANK_OPENING_MAX])
 {
-	struct jank_opening opening;
 	bool more = false;
 
 	for (size_t i = 0; i < openings->found_cnt; i++) {
-		struct main_handler *found = &openings->found[i];
-		bool known = !opening_bpf_fds__get(&openings->maps, found->pid, &opening);
-
-		done[i] |= known && opening.fd == JANK_OPENING_WITHDRAWN;
+		if (i >= openings->told_cnt)
+			return true;
 		if (done[i])
 			continue;
-		if (known && opening.opened && found->epfd == JANK_OPENING_SEEN)
-			found->since_ns = opening.start_ns;
-		else if (known && opening.opened)
-			copy_stack(openings, found->pid, &opening);
-		done[i] = (known && opening.opened) ||
-			  main_handler__sleep_cnt(found->pid) != found->sleep_cnt;
+		done[i] = !openings->found[i].traced || is_done(openings, &openings->found[i]);
 		if (done[i])
-			opening_bpf_fds__drop(&openings->maps, found->pid);
+			opening_bpf_fds__drop(&openings->maps, openings->found[i].pid);
 		more |= !done[i];
 	}
 	return more;
 }
 
+static bool may_be_in_handler(const struct openings *openings, const struct main_handler *found)
+{
+	return !openings->all ||
+	       (!found->rests && pollers__is_one(openings->catalogue, found->pid));
+}
+
 static void look_at(struct openings *openings, uint32_t pid)
 {
 	size_t cnt = openings->found_cnt;
-	int res = cnt < JANK_OPENING_MAX ? main_handler__find(pid, &openings->found[cnt]) : -ENOSPC;
+	struct main_handler *found = &openings->found[cnt];
+	int res = cnt < JANK_OPENING_MAX ? main_handler__find(pid, found) : -ENOSPC;
 
 	if (!res) {
 		log__verbose("process %u: its main thread is in a handler of epoll %d", pid,
-			     openings->found[cnt].epfd);
+			     found->epfd);
 		openings->found_cnt = cnt + 1;
-	} else if (res == -ENODATA && !openings->all && cnt < SEEN_MAX) {
-		openings->found[cnt].epfd = JANK_OPENING_SEEN;
+	} else if (res == -ENODATA && cnt < SEEN_MAX && may_be_in_handler(openings, found)) {
+		found->epfd = JANK_OPENING_SEEN;
 		openings->found_cnt = cnt + 1;
 	} else if (res != -EAGAIN && res != -ENODATA && res != -ESRCH && res != -ENOENT) {
 		log__verbose("process %u: whether it hangs already is not known: %s", pid,
 			     strerror(-res));
 	}
+}
+
+static bool is_given(const struct openings *openings, pid_t pid)
+{
+	for (size_t i = 0; i < openings->pid_cnt; i++)
+		if (openings->pids[i] == pid)
+			return true;
+	return false;
 }
 
 static void look_at_all(struct openings *openings)
@@ -133,7 +193,7 @@ static void look_at_all(struct openings *openings)
 
 	while (proc && !openings->stop && (entry = readdir(proc))) {
 		pid = atoi(entry->d_name);
-		if (pid > 0 && pid != getpid())
+		if (pid > 0 && pid != getpid() && !is_given(openings, pid))
 			look_at(openings, pid);
 	}
 	if (proc)
@@ -144,6 +204,7 @@ static void *work(void *arg)
 {
 	struct openings *openings = arg;
 	uint64_t until_ns = clock__mono_ns() + OPENED_NS;
+	uint64_t slow_ns = clock__mono_ns() + AWAIT_NS;
 	bool done[JANK_OPENING_MAX] = {};
 
 	for (size_t i = 0; i < openings->pid_cnt; i++)
@@ -152,7 +213,7 @@ static void *work(void *arg)
 		look_at_all(openings);
 	openings->looked = true;
 	while (look_at_opened(openings, done) && !openings->stop && clock__mono_ns() < until_ns)
-		pause_ns(TICK_NS);
+		pause_ns(clock__mono_ns() < slow_ns ? TICK_NS : 10 * TICK_NS);
 	for (size_t i = 0; i < openings->found_cnt; i++)
 		if (!done[i])
 			opening_bpf_fds__drop(&openings->maps, openings->found[i].pid);
@@ -177,6 +238,8 @@ void session__begin_openings(struct session *s)
 	openings->pids = s->opts->pids;
 	openings->pid_cnt = s->opts->pid_cnt;
 	openings->all = s->opts->filter.all || s->opts->follow;
+	openings->catalogue = s->selection.catalogue;
+	openings->queue = s->queue;
 	if ((!openings->pid_cnt && !openings->all) || !features__typed(&s->features) ||
 	    loader__opening_maps(s->loader, &openings->maps))
 		return;
@@ -196,14 +259,16 @@ void session__tell_openings(struct session *s)
 	struct openings *openings = &s->openings;
 
 	for (; openings->told_cnt < openings->found_cnt; openings->told_cnt++) {
-		const struct main_handler *found = &openings->found[openings->told_cnt];
+		struct main_handler *found = &openings->found[openings->told_cnt];
 		const struct jank_opening opening = {
 			.sleep_cnt = found->sleep_cnt,
 			.fd = found->epfd,
+			.loop = JANK_LOOP_EPOLL,
 			.wait = found->wait,
 		};
 
-		if (is_traced(s, found->pid))
+		found->traced = is_traced(s, found->pid);
+		if (found->traced && (!found->runs || found->epfd >= 0))
 			opening_bpf_fds__put(&openings->maps, found->pid, &opening);
 	}
 }
@@ -214,6 +279,11 @@ void session__await_stacks(struct session *s)
 		return;
 	await(&s->openings, &s->openings.read);
 	session__look_for_hangs(s);
+}
+
+bool openings__are_pending(const struct openings *openings)
+{
+	return openings->found_cnt && !openings->read;
 }
 
 void openings__on_loop(struct openings *openings, const struct jank_rec_loop *rec)
@@ -228,7 +298,7 @@ void openings__on_loop(struct openings *openings, const struct jank_rec_loop *re
 
 uint64_t openings__since(const struct openings *openings, uint32_t pid)
 {
-	for (size_t i = 0; openings->read && i < openings->found_cnt; i++) {
+	for (size_t i = 0; i < openings->found_cnt; i++) {
 		const struct main_handler *found = &openings->found[i];
 
 		if (found->pid == pid && found->epfd == JANK_OPENING_SEEN &&

@@ -144,6 +144,7 @@ static bool is_shared(const struct item *item)
 	switch (item->kind) {
 	case ITEM_BLOCK:
 	case ITEM_COPY:
+	case ITEM_LOOK:
 	case ITEM_WAIT:
 	case ITEM_PROCESS:
 	case ITEM_MAP:

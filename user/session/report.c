@@ -17,6 +17,7 @@
 #include "files/unread.h"
 #include "session/session_parts.h"
 
+#define PENDING_NS     (50 * NS_PER_MS) /* between looks that open dispatches */
 #define ALARM_SLACK_NS NS_PER_MS /* the probes compare with their own clock, a moment earlier */
 
 struct look {
@@ -75,8 +76,11 @@ static void look_at_threads(struct look *look)
 	uint64_t now_ns = clock__mono_ns();
 
 	look->hang_ns = UINT64_MAX;
+	session__tell_openings(look->s);
 	if (!loader__each_thread(look->s->loader, add_live, look))
 		loops__rest(look->s->intake.loops, now_ns, look->open_ns);
+	if (openings__are_pending(&look->s->openings))
+		look->hang_ns = now_ns + PENDING_NS;
 	/* A later one is seen in time by the next look, and mostly ends before. */
 	if (look->hang_ns < now_ns + LOOK_MAX_NS)
 		event_loop__set_alarm(look->s->report.hang_fd, look->hang_ns + ALARM_SLACK_NS);
@@ -99,7 +103,6 @@ void session__look(struct session *s, struct strbuf *records)
 	s->report.block_cnt = output__block_cnt(s->sink.output);
 	s->report.hang_cnt = output__hang_cnt(s->sink.output);
 	intervals__begin_look(&s->intervals);
-	session__tell_openings(s);
 	look_at_threads(&look);
 }
 

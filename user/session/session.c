@@ -137,6 +137,8 @@ static int open_maps(struct session *s, struct err *err)
 	if (!res)
 		res = loader__copy_maps(s->loader, &s->sink.copy_bpf_fds);
 	if (!res)
+		res = loader__opening_maps(s->loader, &s->sink.opening_bpf_fds);
+	if (!res)
 		res = loader__script_maps(s->loader, &s->sink.interp_bpf_fds);
 	if (!res && s->opts->record_ns)
 		res = loader__map_history(s->loader, &s->sink.history_buffers);

@@ -519,12 +519,14 @@ struct openings {
 	bool started;
 	atomic_bool looked, read; /* all are found; and their stacks are read */
 	atomic_bool stop;
-	const pid_t *pids; /* -p, borrowed */
+	const pid_t *pids; /* -p, borrowed, as are the next two */
+	const struct catalogue *catalogue;
+	struct queue *queue;
 	size_t pid_cnt;
 	bool all;
 	struct main_handler found[JANK_OPENING_MAX];
 	atomic_size_t found_cnt;
-	size_t told_cnt; /* the probes know these */
+	atomic_size_t told_cnt; /* the probes know these */
 	struct opening_bpf_fds maps;
 };
 
@@ -534,6 +536,8 @@ void session__begin_openings(struct session *s);
 void session__tell_openings(struct session *s);
 /* After that look, if there are any: waits for their stacks, but not long, and looks again. */
 void session__await_stacks(struct session *s);
+/* Are there answers to come, for which to look at the threads again? */
+bool openings__are_pending(const struct openings *openings);
 /* A thread has its loop there: the main thread was in no handler of it. */
 void openings__on_loop(struct openings *openings, const struct jank_rec_loop *rec);
 /* Since when the main thread of -p sleeps in a call that is no loop's wait; 0: not known. */

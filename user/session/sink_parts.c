@@ -114,6 +114,7 @@ void sink_parts__close(struct sink_parts *parts)
 	output__free(parts->output);
 	journal_writer__free(parts->journal);
 	park_bpf_fds__close(&parts->park_bpf_fds);
+	opening_bpf_fds__close(&parts->opening_bpf_fds);
 	parks__free(parts->parks);
 	loop_owner__free(parts->loop_owner);
 	stack_cache__free(parts->stack_cache);

@@ -570,6 +570,10 @@ static void handle(struct sink_thread *sink, struct item *item)
 	case ITEM_COPY:
 		on_copy(sink, item);
 		break;
+	case ITEM_LOOK:
+		lose(sink, handler_look__judge(sink->parts, item->data), LOSS_NO_MEMORY);
+		free(item->data);
+		break;
 	case ITEM_MAP:
 		on_map(sink, item);
 		break;

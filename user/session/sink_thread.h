@@ -127,6 +127,7 @@ struct sink_parts {
 	struct message_names message_names;
 	struct loop_owner *loop_owner;
 	struct park_bpf_fds park_bpf_fds;
+	struct opening_bpf_fds opening_bpf_fds;
 	struct parks *parks;
 	struct idle_places *idle_places;
 	struct applications *applications;
@@ -143,7 +144,7 @@ struct sink_parts {
 #define SINK_PARTS_NONE                                                                            \
 	{                                                                                          \
 		.copy_bpf_fds = COPY_MAPS_NONE, .interp_bpf_fds = SCRIPT_MAPS_NONE,                \
-		.park_bpf_fds = PARK_MAPS_NONE,                                                    \
+		.park_bpf_fds = PARK_MAPS_NONE, .opening_bpf_fds = { -1, -1 },                     \
 	}
 
 struct sink_parts_opts {
@@ -167,6 +168,22 @@ void sink_parts__on_exit(struct sink_parts *parts, uint32_t pid);
 /* Enters the thread's interpreter frames for the probes, if it has some. */
 void sink_parts__on_thread(struct sink_parts *parts, uint32_t pid, uint32_t tid);
 
+/* --- handler_look.c: dispatches that were open before the trace, by the stack of their thread */
+
+/* A main thread, as openings.c found it. */
+struct handler_look {
+	uint64_t sleep_cnt;   /* it has not slept since, as long as this is the same */
+	bool may_rest, rests; /* as in main_handler.h */
+	struct jank_seen_wait wait;
+	struct jank_copy copy; /* its registers and stack */
+};
+
+/*
+ * Looks on the stack for a handler of a loop that the catalogue knows. Answers by the probes' map
+ * of openings: the iterator opens its dispatch, or JANK_OPENING_WITHDRAWN. 0 or -ENOMEM.
+ */
+int handler_look__judge(struct sink_parts *parts, const struct handler_look *look);
+
 /* --- sink_thread.c: the thread, which handles the items of the queue */
 
 /*
@@ -175,6 +192,7 @@ void sink_parts__on_thread(struct sink_parts *parts, uint32_t pid, uint32_t tid)
  * ITEM_RAW whole records for the journal
  * ITEM_PROCESS struct identity (pid was seen, or replaced its program)
  * ITEM_WAIT struct wait_note; ITEM_COPY a COPY or SCRIPT record
+ * ITEM_LOOK struct handler_look
  * ITEM_MAP struct mapping followed by its path; without data: read the mappings again
  * ITEM_UNWATCHED struct unwatched_list
  * ITEM_OPTIONS struct live_options, with a hold
