@@ -4,9 +4,13 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/strbuf.h"
+#include "base/text.h"
 #include "session/main_handler.h"
 #include "session/sink_thread.h"
 #include "symbol/unwind/unwind.h"
+
+#define TOLD_MAX 12 /* frames */
 
 /* A stack, and whose. */
 struct walked {
@@ -94,6 +98,27 @@ static int record_loop(const struct sink_parts *parts, const struct jank_copy *c
 	return res;
 }
 
+/* For those who ask why there is no hang: what the thread waits in, innermost first. */
+static void tell_stack(const struct sink_parts *parts, const struct walked *walked)
+{
+	const struct code_opts named = { .named = true };
+	struct strbuf text = STRBUF_INIT;
+	struct frame frame;
+
+	for (uint32_t i = 1; i < walked->unwound.cnt && i <= TOLD_MAX; i++) {
+		frame = (struct frame){};
+		symbolizer__code(parts->symbolizer, walked->pid, walked->unwound.addresses[i],
+				 named, &frame);
+		strbuf__addf(&text, "%s%s", i > 1 ? " ← " : "",
+			     frame.function ? frame.function
+			     : frame.module ? text__base_name(frame.module)
+					    : "?");
+	}
+	log__verbose("process %u: its main thread is in no handler that is known: %s", walked->pid,
+		     strbuf__str(&text));
+	strbuf__free(&text);
+}
+
 int handler_look__judge(struct sink_parts *parts, const struct handler_look *look)
 {
 	const struct jank_copy *copy = &look->copy;
@@ -118,6 +143,8 @@ int handler_look__judge(struct sink_parts *parts, const struct handler_look *loo
 		opening.fd = JANK_OPENING_BY_STACK;
 		opening.loop = loop_of(walked->pid, row);
 		res = record_loop(parts, copy, walked, handler + 1, (uint32_t)opening.loop);
+	} else if (cnt && log__level() >= LOG_VERBOSE) {
+		tell_stack(parts, walked);
 	}
 	opening_bpf_fds__put(&parts->opening_bpf_fds, copy->rec.hdr.tgid, &opening);
 	free(walked);

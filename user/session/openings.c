@@ -17,9 +17,11 @@
 #include "base/thread.h"
 #include "files/proc.h"
 #include "probes/stack_sample.h"
+#include "procfs/procinfo.h"
 #include "session/session_parts.h"
 
 #define SEEN_MAX  32 /* places are kept for those in a handler */
+#define DEPTH_MAX 64 /* generations of processes */
 #define TICK_NS	  NS_PER_MS
 #define AWAIT_NS  (100 * NS_PER_MS) /* of the start, for the processes of -p */
 #define OPENED_NS (3 * NS_PER_SEC)  /* the iterator runs once a second */
@@ -177,23 +179,36 @@ static void look_at(struct openings *openings, uint32_t pid)
 	}
 }
 
-static bool is_given(const struct openings *openings, pid_t pid)
+/* Is it a child of one of the given ones, or of their children? */
+static bool is_below(const struct openings *openings, const struct proc_info *process)
 {
-	for (size_t i = 0; i < openings->pid_cnt; i++)
-		if (openings->pids[i] == pid)
-			return true;
+	struct proc_info info = *process;
+	char state;
+
+	for (unsigned i = 0; i < DEPTH_MAX && info.parent_pid > 1; i++) {
+		for (size_t j = 0; j < openings->pid_cnt; j++)
+			if ((uint32_t)openings->pids[j] == info.parent_pid)
+				return true;
+		if (procinfo__read_stat((pid_t)info.parent_pid, &info, &state))
+			return false;
+	}
 	return false;
 }
 
-static void look_at_all(struct openings *openings)
+/* Those in state D, or all the others. */
+static void look_at_all(struct openings *openings, bool in_d)
 {
 	DIR *proc = opendir("/proc");
+	struct proc_info info = {};
 	struct dirent *entry;
+	char state;
 	pid_t pid;
 
 	while (proc && !openings->stop && (entry = readdir(proc))) {
 		pid = atoi(entry->d_name);
-		if (pid > 0 && pid != getpid() && !is_given(openings, pid))
+		if (pid > 0 && !procinfo__read_stat(pid, &info, &state) && (state == 'D') == in_d &&
+		    (openings->filter.all ? filter__admits_living(&openings->filter, &info)
+					  : is_below(openings, &info)))
 			look_at(openings, pid);
 	}
 	if (proc)
@@ -209,8 +224,10 @@ static void *work(void *arg)
 
 	for (size_t i = 0; i < openings->pid_cnt; i++)
 		look_at(openings, openings->pids[i]);
-	if (openings->all)
-		look_at_all(openings);
+	if (openings->all) { /* there is room for some only */
+		look_at_all(openings, true);
+		look_at_all(openings, false);
+	}
 	openings->looked = true;
 	while (look_at_opened(openings, done) && !openings->stop && clock__mono_ns() < until_ns)
 		pause_ns(clock__mono_ns() < slow_ns ? TICK_NS : 10 * TICK_NS);
@@ -239,6 +256,7 @@ void session__begin_openings(struct session *s)
 	openings->pid_cnt = s->opts->pid_cnt;
 	openings->all = s->opts->filter.all || s->opts->follow;
 	openings->catalogue = s->selection.catalogue;
+	openings->filter = s->selection.filter;
 	openings->queue = s->queue;
 	if ((!openings->pid_cnt && !openings->all) || !features__typed(&s->features) ||
 	    loader__opening_maps(s->loader, &openings->maps))

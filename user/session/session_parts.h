@@ -522,6 +522,7 @@ struct openings {
 	const pid_t *pids; /* -p, borrowed, as are the next two */
 	const struct catalogue *catalogue;
 	struct queue *queue;
+	struct filter filter; /* of -a, as at the start; the intake thread asks again */
 	size_t pid_cnt;
 	bool all;
 	struct main_handler found[JANK_OPENING_MAX];
