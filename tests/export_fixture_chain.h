@@ -146,9 +146,9 @@ static inline void fixture__chain_cause(struct block *b)
 				 .summary = strdup(summary),
 				 .confidence = 0.95,
 				 .part_cnt = 2 };
-	cause->parts[0] =
-		(struct cause_part){ cause->kind, cause->what, cause->share, cause->frame };
-	cause->parts[1] = (struct cause_part){ "socket", NULL, 0.2, NULL };
+	cause->parts[0] = (struct cause_part){ cause->kind, .what = cause->what,
+					       .share = cause->share, .frame = cause->frame };
+	cause->parts[1] = (struct cause_part){ .kind = "socket", .share = 0.2 };
 }
 
 /*

@@ -133,10 +133,10 @@ enum need {
 	X(eventfd, JANK, "cpu", "other", "do_read_eventfd", 30000, 120000, NEED_WRITER,            \
 	  BLAME("other", "eventfd", "writer", "", ""),                                             \
 	  "a blocking read of an eventfd, written by the thread `writer`")                         \
-	X(child, JANK, "cpu", "other", "do_waitpid", 30000, 120000, 0,                             \
-	  BLAME("other", "child", "child", "", ""), "waitpid of a child that sleeps")              \
-	X(flock, JANK, "cpu", "other", "do_flock", 30000, 120000, NEED_LOCKER,                     \
-	  BLAME("other", "file_lock", "locker", "", "lock"),                                       \
+	X(child, JANK, "cpu", "child", "do_waitpid", 30000, 120000, 0,                             \
+	  BLAME("child", "child", "child", "", ""), "waitpid of a child that sleeps")              \
+	X(flock, JANK, "cpu", "filesystem", "do_flock", 30000, 120000, NEED_LOCKER,                \
+	  BLAME("filesystem", "file_lock", "locker", "", "lock"),                                  \
 	  "a file's lock that the process `locker` has")                                           \
 	/* peers */                                                                                \
 	X(server, JANK, "cpu", "socket", "do_recv", 30000, 120000, NEED_SERVER,                    \

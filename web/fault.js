@@ -30,10 +30,14 @@ export function whoChips(block) {
     chip("signature", block.sig));
 }
 
+// Kinds of causes that are no states of the records.
+const DERIVED_KINDS = ["filesystem", "terminal", "child"];
+
 export function kindMark(block) {
   const word = [block.kind, block.what].filter(Boolean).join(" · ") || "unknown";
-  const state = block.kind === "cpu" || block.kind === "kernel" ? "running" : block.kind;
-  return el("span.kind", el(`i.${stateClass(report.states.includes(state) ? state : "other")}`), word.replace("_", " "));
+  const kind = block.kind === "cpu" || block.kind === "kernel" ? "running" : block.kind;
+  const known = report.states.includes(kind) || DERIVED_KINDS.includes(kind);
+  return el("span.kind", el(`i.${stateClass(known ? kind : "other")}`), word.replace("_", " "));
 }
 
 function figure(label, value) {

@@ -124,6 +124,9 @@ def blamed(block):
     cause = block.get("cause") or {}
     if cause.get("kind") != "runnable":
         return cause.get("kind")
+    part = next((part for part in cause.get("parts", ()) if part["kind"] != "runnable"), None)
+    if part:
+        return part["kind"]
     times = dict(block["time"].get("blocked_ns", {}), running=state_ns(block, "running"))
     state = max(times, key=times.get)
     if state != "running":

@@ -24,7 +24,7 @@ STALLS = [
     ("n", "a loop of its own", "poll", {"epoll_wait"}, None),
     ("h", "a request to a slow server", "socket", {"recvfrom"}, "slow-server"),
     ("H", "the same with a timeout", "poll", {"poll", "ppoll"}, "slow-server"),
-    ("c", "subprocess.run", "other", {"wait4", "waitid"}, "sleep"),
+    ("c", "subprocess.run", "child", {"wait4", "waitid"}, "sleep"),
     ("b", "arithmetic", "cpu", None, None),
 ]
 SECOND = STALLS[0:1] + STALLS[3:4]  # enough for the loops after the first

@@ -218,7 +218,7 @@ def node(tap, folder):
     for path, truth in (
             ("file", Truth("node, readFileSync on a slow disk", ["disk"], whats=["read"], calls=["read", "pread64"],
                            path=cold, words=["cold"])),
-            ("exec", Truth("node, execSync", ["poll"], at_least_ms=200, calls=["epoll_wait", "epoll_pwait"],
+            ("exec", Truth("node, execSync", ["child"], at_least_ms=200, calls=["epoll_wait", "epoll_pwait"],
                            words=["sleep"])),
             # V8 decides how much of it collects garbage: about half.
             ("parse-large", Truth("node, JSON.parse of 50 MB", ["cpu"], whats=[None, "gc"], seen=["JsonParse"]))):

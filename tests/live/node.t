@@ -65,7 +65,7 @@ def run(tap, folder, cold, mapped):
               *hints)
     check_cpu(tap, f"{what}: fibonacci", of["fibonacci"], mapped)
     check_cpu(tap, f"{what}: JSON.parse", of["parse"], mapped)
-    check_wait(tap, f"{what}: execSync", of["exec"], "poll", ("epoll_wait", "epoll_pwait"), 195)
+    check_wait(tap, f"{what}: execSync", of["exec"], "child", ("epoll_wait", "epoll_pwait"), 195)
     check_file(tap, f"{what}: readFileSync of a file that is not in memory", read.block(trace.blocks))
     check_wait(tap, f"{what}: Atomics.wait", of["wait"], "futex", ("futex",), 149)
     if of["wait"]:

@@ -34,7 +34,7 @@ KINDS = {
     "select": "poll", "epoll": "poll", "stopped": "stopped", "mixed": "sleep", "mixed_cpu": "cpu",
     "mutex_busy": "futex", "mutex_disk": "futex", "chain": "futex", "inversion": "futex",
     "cond_timeout": "futex", "rwlock": "futex", "semaphore": "futex", "join": "futex", "eventfd": "other",
-    "child": "other", "flock": "other", "server": "socket", "tcp_server": "socket", "connect": "socket",
+    "child": "child", "flock": "filesystem", "server": "socket", "tcp_server": "socket", "connect": "socket",
     "dns": "socket", "fsync": "disk", "read_cold": "disk", "cold_file": "page_fault",
     "preempted": "runnable", "rt_preempt": "runnable", "wakeup_latency": "runnable",
     "throttled": "runnable",

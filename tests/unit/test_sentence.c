@@ -120,6 +120,86 @@ static void test_child(void)
 		       "a child");
 }
 
+/* A block of one wait, with its kind. */
+static void check_kind(struct block *block, const char *kind, const char *want, const char *name)
+{
+	blame__block(block);
+	is_str(block->cause.kind, kind, "%s: kind", name);
+	is_str(block->cause.summary, want, "%s: sentence", name);
+	block__free(block);
+}
+
+static struct block *at_terminal(const char *call, const char *inner, const char *path)
+{
+	struct block *block = verdict__off_cpu(JANK_STATE_OTHER, 100 * MS, call,
+					       STACK("k:wait_woken", inner, "c:write", "log_line"));
+
+	waited_for_file(block, path);
+	return block;
+}
+
+/* A wait for a path in the kernel, which is of no state of its own. */
+static struct block *in_path(uint32_t state, const char *inner, const char *path,
+			     const char *device)
+{
+	struct block *block =
+		verdict__off_cpu(state, 100 * MS, "newfstatat", STACK(inner, "c:fstatat", "scan"));
+	struct wait_object *waited = verdict__waited(block, JANK_WAITED_PATH);
+
+	waited->path = path ? strdup(path) : NULL;
+	waited->device = device ? strdup(device) : NULL;
+	return block;
+}
+
+static void test_terminal(void)
+{
+	struct block *block = at_terminal("write", "k:n_tty_write", "/dev/pts/3");
+
+	block->type = BLOCK_HANG;
+	check_kind(block, "terminal",
+		   "main thread waited 100 ms for the terminal /dev/pts/3, whose reader does not "
+		   "read (or Ctrl-S stopped it), in write ← log_line",
+		   "a terminal that is not read");
+	check_kind(at_terminal("write", "k:n_tty_write", "/dev/pts/3"), "terminal",
+		   "main thread waited 100 ms for the terminal /dev/pts/3, whose reader did not "
+		   "read (or Ctrl-S stopped it), in write ← log_line",
+		   "that was not read");
+	check_kind(at_terminal("write", "k:n_tty_write", "/dev/ttyS0"), "terminal",
+		   "main thread waited 100 ms for room in the terminal /dev/ttyS0 in write ← "
+		   "log_line",
+		   "a serial line");
+	check_kind(at_terminal("read", "k:n_tty_read", "/dev/pts/3"), "terminal",
+		   "main thread waited 100 ms for input from the terminal /dev/pts/3 in read ← "
+		   "log_line",
+		   "input");
+	check_kind(at_terminal("write", "k:f", "/dev/x"), "other",
+		   "main thread waited 100 ms in the kernel in write ← log_line", "a device");
+}
+
+static void test_file_system(void)
+{
+	check_kind(in_path(JANK_STATE_OTHER, "k:request_wait_answer", "/m/x", "fuse.sshfs h:"),
+		   "filesystem",
+		   "main thread waited 100 ms for /m/x on fuse.sshfs h: in newfstatat ← scan",
+		   "FUSE");
+	check_kind(in_path(JANK_STATE_DISK, "k:rpc_wait_bit_killable", "/m/x", "nfs4 h:/"),
+		   "filesystem",
+		   "main thread waited 100 ms for a file system over the network in newfstatat ← "
+		   "scan (/m/x on nfs4 h:/)",
+		   "NFS");
+	check_kind(in_path(JANK_STATE_OTHER, "k:autofs_wait", "/net/x", NULL), "filesystem",
+		   "main thread waited 100 ms for /net/x in newfstatat ← scan", "autofs");
+	check_kind(in_path(JANK_STATE_OTHER, "k:f", NULL, NULL), "filesystem",
+		   "main thread waited 100 ms for a directory or an inode in newfstatat ← scan",
+		   "an unknown one");
+	check_kind(in_path(JANK_STATE_DISK, "k:io_schedule", "/x", "vda"), "disk",
+		   "main thread waited 100 ms for the disk in newfstatat ← scan (/x on vda)",
+		   "a disk stays a disk");
+	check_kind(verdict__off_cpu(JANK_STATE_OTHER, 100 * MS, "waitid", STACK("c:waitid", "f")),
+		   "child", "main thread waited 100 ms for a child process in waitid ← f",
+		   "a child");
+}
+
 static void test_several(void)
 {
 	static const struct sentence_case cases[] = {
@@ -290,6 +370,8 @@ int main(void)
 	test_poll();
 	test_poll_of_sockets();
 	test_child();
+	test_terminal();
+	test_file_system();
 	test_several();
 	test_part_of_it();
 	test_timeouts();

@@ -2,6 +2,8 @@
 /* cause.what of one sample, by each kind of evidence, and which of several takes precedence. */
 #include "model/chain/wait_reason.h"
 
+#include <sys/stat.h>
+
 #include "tests/tap.h"
 #include "tests/verdict_fixture.h"
 #include "verdict/sentence.h"
@@ -22,12 +24,22 @@ static const char *what(uint32_t state, const char *syscall, const char *const *
 	return said_by(verdict__off_cpu(state, state ? 100 * MS : 0, syscall, texts));
 }
 
+struct kernel_row {
+	uint32_t state;
+	const char *syscall, *frames[4], *what;
+};
+
+static void check_rows(const struct kernel_row *rows, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		is_str(what(rows[i].state, rows[i].syscall, rows[i].frames), rows[i].what,
+		       "%s in %s, %s", rows[i].frames[0], state__name(rows[i].state),
+		       rows[i].syscall ? rows[i].syscall : "no call");
+}
+
 static void test_kernel(void)
 {
-	static const struct {
-		uint32_t state;
-		const char *syscall, *frames[4], *what;
-	} rows[] = {
+	static const struct kernel_row rows[] = {
 		{ JANK_STATE_PAGE_FAULT, NULL, { "k:do_swap_page", "f" }, "swap_in" },
 		{ JANK_STATE_PAGE_FAULT, NULL, { "k:filemap_fault", "f" }, "file" },
 		{ JANK_STATE_PAGE_FAULT, NULL, { "k:handle_userfault", "f" }, "userfault" },
@@ -54,11 +66,6 @@ static void test_kernel(void)
 		{ JANK_STATE_DISK, "openat", { "k:f" }, "metadata" },
 		{ JANK_STATE_DISK, "openat", { "k:__mutex_lock.constprop.0" }, "kernel_lock" },
 		{ JANK_STATE_DISK, "ioctl", { "k:f" }, NULL },
-		{ JANK_STATE_OTHER, "wait4", { "k:do_wait" }, "child" },
-		{ JANK_STATE_OTHER, "vfork", { "k:f" }, "child" },
-		{ JANK_STATE_OTHER, "flock", { "k:f" }, "file_lock" },
-		{ JANK_STATE_OTHER, "fcntl", { "k:fcntl_setlk" }, "file_lock" },
-		{ JANK_STATE_OTHER, "ioctl", { "k:f" }, NULL },
 		{ JANK_STATE_RUNNING,
 		  NULL,
 		  { "k:handle_softirqs", "k:__irq_exit_rcu", "f" },
@@ -76,10 +83,31 @@ static void test_kernel(void)
 		{ JANK_STATE_SLEEP, "clock_nanosleep", { "k:f" }, NULL },
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		is_str(what(rows[i].state, rows[i].syscall, rows[i].frames), rows[i].what,
-		       "%s in %s, %s", rows[i].frames[0], state__name(rows[i].state),
-		       rows[i].syscall ? rows[i].syscall : "no call");
+	check_rows(rows, sizeof(rows) / sizeof(rows[0]));
+}
+
+static void test_kernel_other(void)
+{
+	static const struct kernel_row rows[] = {
+		{ JANK_STATE_OTHER, "wait4", { "k:do_wait" }, "child" },
+		{ JANK_STATE_OTHER, "vfork", { "k:f" }, "child" },
+		{ JANK_STATE_OTHER, "flock", { "k:f" }, "file_lock" },
+		{ JANK_STATE_OTHER, "fcntl", { "k:fcntl_setlk" }, "file_lock" },
+		{ JANK_STATE_OTHER, "ioctl", { "k:f" }, NULL },
+		{ JANK_STATE_OTHER, "newfstatat", { "k:f" }, "metadata" },
+		{ JANK_STATE_OTHER, "openat", { "k:autofs_wait", "k:do_open" }, "metadata" },
+		{ JANK_STATE_OTHER, "openat", { "k:uart_open", "k:chrdev_open" }, NULL },
+		{ JANK_STATE_OTHER, "openat", { "k:fifo_open", "f" }, "fifo" },
+		{ JANK_STATE_OTHER, "openat", { "c:open", "f" }, NULL },
+		{ JANK_STATE_OTHER, "newfstatat", { "k:rpc_wait_bit_killable" }, "network_fs" },
+		{ JANK_STATE_OTHER, "write", { "k:wait_woken", "k:n_tty_write" }, "send" },
+		{ JANK_STATE_OTHER, "read", { "k:wait_woken", "k:n_tty_read" }, "receive" },
+		{ JANK_STATE_OTHER, "ioctl", { "k:tty_wait_until_sent" }, "send" },
+		{ JANK_STATE_STOPPED, "wait4", { "k:do_signal_stop" }, NULL },
+		{ JANK_STATE_STOPPED, "newfstatat", { "k:f" }, NULL },
+	};
+
+	check_rows(rows, sizeof(rows) / sizeof(rows[0]));
 }
 
 /* A wait for an interpreter's lock consists of slices with a timeout. */
@@ -227,6 +255,36 @@ static void set_owner(struct wait_object *waited)
 	waited->owner = verdict__task(10, 12, "x");
 }
 
+static void set_pty(struct wait_object *waited)
+{
+	waited->raw.mode = S_IFCHR | 0620;
+	waited->path = strdup("/dev/pts/3");
+}
+
+static void set_device(struct wait_object *waited)
+{
+	waited->raw.mode = S_IFCHR | 0620;
+	waited->path = strdup("/dev/x");
+}
+
+static void set_nfs(struct wait_object *waited)
+{
+	waited->path = strdup("/mnt/x");
+	waited->device = strdup("nfs4 server:/x");
+}
+
+static void set_sshfs(struct wait_object *waited)
+{
+	waited->path = strdup("/mnt/x");
+	waited->device = strdup("fuse.sshfs user@server:");
+}
+
+static void set_dm(struct wait_object *waited)
+{
+	waited->path = strdup("/mnt/x");
+	waited->device = strdup("fuse-pool");
+}
+
 static void set_path(struct wait_object *waited)
 {
 	waited->path = strdup("/x");
@@ -264,6 +322,16 @@ static void test_waited(void)
 		{ JANK_STATE_OTHER, "read", 0, set_eventfd, "eventfd", "an eventfd's read" },
 		{ JANK_STATE_OTHER, "read", JANK_WAITED_FILE, set_eventfd_path, "eventfd",
 		  "by its path" },
+		{ JANK_STATE_OTHER, "write", JANK_WAITED_FILE, set_pty, "send", "a terminal" },
+		{ JANK_STATE_OTHER, "read", JANK_WAITED_FILE, set_pty, "receive", "input" },
+		{ JANK_STATE_OTHER, "ioctl", JANK_WAITED_FILE, set_pty, NULL, "another call" },
+		{ JANK_STATE_OTHER, "write", 0, set_pty, NULL, "a file that was not read" },
+		{ JANK_STATE_OTHER, "write", JANK_WAITED_FILE, set_device, NULL, "a device" },
+		{ JANK_STATE_OTHER, "openat", JANK_WAITED_PATH, set_nfs, "network_fs", "NFS" },
+		{ JANK_STATE_DISK, "newfstatat", JANK_WAITED_PATH, set_nfs, "network_fs",
+		  "NFS, not interruptible" },
+		{ JANK_STATE_DISK, "read", JANK_WAITED_FILE, set_sshfs, "fuse", "sshfs" },
+		{ JANK_STATE_DISK, "read", JANK_WAITED_FILE, set_dm, "read", "a disk's name" },
 		{ JANK_STATE_FUTEX, "futex", JANK_WAITED_FUTEX, set_owner, "mutex", "an owner" },
 		{ JANK_STATE_FUTEX, "futex", JANK_WAITED_TIMEOUT, set_timeout, "timeout",
 		  "a timed wait" },
@@ -292,7 +360,7 @@ static void test_vocabulary(void)
 		&reasons_kernel_memory, &reasons_kernel_wait, &reasons_kernel_interrupts,
 		&reasons_kernel_exit,	&reasons_gc,	      &reasons_runtime,
 		&reasons_lock,		&reasons_wake,	      &reasons_resolver,
-		&reasons_child,		&reasons_thread,
+		&reasons_child,		&reasons_thread,      &reasons_kernel_terminal,
 	};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
@@ -310,6 +378,7 @@ static void test_vocabulary(void)
 int main(void)
 {
 	test_kernel();
+	test_kernel_other();
 	test_slices();
 	test_locks();
 	test_collectors();

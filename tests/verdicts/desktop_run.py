@@ -54,7 +54,7 @@ def waited(block):
 # The causes that are right for a kind of stall, by how each language causes it, and the comms of
 # the threads that it waits for.
 KINDS = {"cpu": ("cpu",), "script": ("cpu",), "layout": ("cpu", "kernel"), "garbage": ("cpu", "kernel"),
-         "sleep": ("sleep", "poll", "futex"), "futex": ("futex",), "child": ("other", "pipe", "poll"),
+         "sleep": ("sleep", "poll", "futex"), "futex": ("futex",), "child": ("child", "pipe", "poll"),
          "request": ("futex", "poll", "socket")}
 CULPRITS = {"child": ("sleep", "sh"), "sleep": ()}
 

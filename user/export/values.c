@@ -28,6 +28,21 @@ const char *value__state_word(uint32_t state)
 	return state_words[state < JANK_STATE_CNT ? state : JANK_STATE_OTHER];
 }
 
+const char *value__kind_word(size_t nr)
+{
+	static const char *const running[] = { "cpu", "kernel" };
+	static const char *const derived[] = { "filesystem", "terminal", "child" };
+	const size_t states = JANK_STATE_CNT - JANK_STATE_RUNNABLE;
+
+	if (nr < 2)
+		return running[nr];
+	nr -= 2;
+	if (nr < states)
+		return state_words[JANK_STATE_RUNNABLE + nr];
+	nr -= states;
+	return nr < sizeof(derived) / sizeof(*derived) ? derived[nr] : NULL;
+}
+
 #define BLOCKED(NAME, field) [JANK_STATE_##NAME] = offsetof(Jankbpf__Blocked, field)
 static const size_t blocked_fields[JANK_STATE_CNT] = {
 	BLOCKED(FUTEX, futex),	   BLOCKED(DISK, disk),

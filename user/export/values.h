@@ -17,6 +17,9 @@
 /* JANK_STATE_* of a word of the record; JANK_STATE_OTHER for NULL or an unknown word. */
 uint32_t value__state(const char *word);
 
+/* Word `nr` of cause.kind, in the order of schema/fields.tbl; NULL: that was the last. */
+const char *value__kind_word(size_t nr);
+
 /* The word of a JANK_STATE_*; "other" if unknown. */
 const char *value__state_word(uint32_t state);
 

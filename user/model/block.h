@@ -301,7 +301,9 @@ enum stack_quality {
 
 /* One of several causes, with its share. */
 struct cause_part {
-	const char *kind; /* "cpu", "kernel", "page_fault", "runnable" or a blocked state; static */
+	/* "cpu", "kernel", a state's name, or what analysis.c derives of state and what; static */
+	const char *kind;
+	uint32_t state;	  /* that has its time: JANK_STATE_* */
 	const char *what; /* finer: "mutex", "fsync" …, see sentence.h; static; NULL: not known */
 	double share;	  /* of the wall time, 0 to 1 */
 	const struct frame *frame; /* in a sample's stack; NULL: no application frame seen */

@@ -91,18 +91,10 @@ void analysis__free(struct analysis *analysis)
 	analysis->part = NULL;
 }
 
-uint32_t part__state(const struct cause_part *part)
-{
-	for (uint32_t state = 0; state < JANK_STATE_CNT; state++)
-		if (!strcmp(state__name(state), part->kind))
-			return state;
-	return JANK_STATE_RUNNING; /* "cpu", "kernel" */
-}
-
 uint64_t analysis__weight(const struct analysis *analysis, size_t i, size_t part)
 {
 	const struct sample *sample = &analysis->block->samples[i];
-	uint32_t state = part__state(&analysis->block->cause.parts[part]);
+	uint32_t state = analysis->block->cause.parts[part].state;
 
 	if (sample->state != state)
 		return state == JANK_STATE_RUNNABLE ? sample->runnable_ns : 0;
@@ -295,11 +287,36 @@ static int by_time(const void *a, const void *b)
 	return (x->state > y->state) - (x->state < y->state);
 }
 
+/* What the probes cannot tell while the thread sleeps: the state, and the reason in it. */
+static const char *kind_of_wait(uint32_t state, const char *reason)
+{
+	enum { DISK = 1 << JANK_STATE_DISK, OTHER = 1 << JANK_STATE_OTHER };
+	static const struct {
+		const char *reason;
+		unsigned states;
+		const char *kind;
+	} rows[] = {
+		{ "child", OTHER | 1 << JANK_STATE_POLL, "child" },
+		{ "fuse", DISK | OTHER, "filesystem" },
+		{ "network_fs", DISK | OTHER, "filesystem" },
+		{ "metadata", OTHER, "filesystem" },
+		{ "file_lock", OTHER, "filesystem" },
+		{ "fifo", OTHER, "pipe" },
+		{ "send", OTHER, "terminal" }, /* other writes and reads have states of their own */
+		{ "receive", OTHER, "terminal" },
+	};
+
+	for (size_t i = 0; reason && i < sizeof(rows) / sizeof(*rows); i++)
+		if (rows[i].states & 1u << state && !strcmp(rows[i].reason, reason))
+			return rows[i].kind;
+	return state__name(state);
+}
+
 /* "kernel" if most ticks of the group were in the kernel. */
 static const char *kind_of(const struct group *group)
 {
 	if (group->state != JANK_STATE_RUNNING)
-		return state__name(group->state);
+		return kind_of_wait(group->state, group->reason);
 	return group->kernel_ticks * 2 > group->ticks ? "kernel" : "cpu";
 }
 
@@ -309,7 +326,7 @@ static void assign_samples(struct analysis *analysis)
 
 	for (size_t i = 0; i < analysis->block->sample_cnt; i++) {
 		for (size_t p = cause->part_cnt; p--;) {
-			if (part__state(&cause->parts[p]) != analysis->block->samples[i].state)
+			if (cause->parts[p].state != analysis->block->samples[i].state)
 				continue;
 			analysis->part[i] =
 				(int)p; /* the largest, unless one has the same reason */
@@ -348,6 +365,7 @@ void breakdown__divide(struct analysis *analysis)
 	for (size_t i = 0; i < groups.cnt && i < CAUSE_PART_MAX; i++)
 		cause->parts[cause->part_cnt++] = (struct cause_part){
 			.kind = kind_of(&groups.list[i]),
+			.state = groups.list[i].state,
 			.what = groups.list[i].reason,
 			.share = share_of(groups.list[i].ns, all),
 		};

@@ -22,9 +22,6 @@ struct analysis {
 int analysis__read(struct analysis *analysis, struct block *block);
 void analysis__free(struct analysis *analysis);
 
-/* The state of the part's time: JANK_STATE_*. */
-uint32_t part__state(const struct cause_part *part);
-
 /*
  * The weight of sample i in a part: ns of a span, 1 for a tick, 0 if not in the part. Time after a
  * wake-up belongs to the runnable part, whatever the state of the span.

@@ -51,7 +51,7 @@ static struct seen seen_of(const struct analysis *analysis)
 			seen.named_ns += weight;
 	}
 	/* Before a dispatch starts there is no function to name. */
-	if (part__state(&analysis->block->cause.parts[0]) == JANK_STATE_RUNNABLE) {
+	if (analysis->block->cause.parts[0].state == JANK_STATE_RUNNABLE) {
 		seen.ns += analysis->block->start_delay_ns;
 		seen.named_ns += analysis->block->start_delay_ns;
 	}
@@ -63,7 +63,7 @@ static double coverage(const struct analysis *analysis, const struct seen *seen)
 	const struct cause_part *part = &analysis->block->cause.parts[0];
 	double ns = part->share * block__delay(analysis->block);
 
-	if (part__state(part) == JANK_STATE_RUNNING)
+	if (part->state == JANK_STATE_RUNNING)
 		return 1 - 1.0 / (seen->ticks + 1);
 	return is_counted(part->what) ? 1 : ratio(seen->ns, ns);
 }
@@ -92,7 +92,7 @@ static double culprit(const struct analysis *analysis)
 	const struct block *block = analysis->block;
 	const struct cause_part *part = &block->cause.parts[0];
 	const struct sample *sample = analysis__main_sample(analysis, 0);
-	uint32_t state = part__state(part);
+	uint32_t state = part->state;
 	double ns = 0;
 
 	if (state == JANK_STATE_RUNNABLE && !is_counted(part->what)) {
@@ -163,7 +163,7 @@ static void blame_frames(struct analysis *analysis)
 		struct cause_part *part = &cause->parts[i];
 
 		part->frame = culprit__frame(analysis, i, NULL);
-		if (!part->frame && part__state(part) == JANK_STATE_RUNNABLE &&
+		if (!part->frame && part->state == JANK_STATE_RUNNABLE &&
 		    analysis->block->start_delay_ns <
 			    analysis->block->state_ns[JANK_STATE_RUNNABLE])
 			part->frame = culprit__running_frame(analysis); /* what it did before */

@@ -98,9 +98,8 @@ typedef const struct frame *frame_fn(const struct stack *stack);
 
 static frame_fn *frame_of(const struct analysis *analysis, size_t part)
 {
-	return part__state(&analysis->block->cause.parts[part]) == JANK_STATE_RUNNING
-		       ? stack__busy_frame
-		       : stack__app_frame;
+	return analysis->block->cause.parts[part].state == JANK_STATE_RUNNING ? stack__busy_frame
+									      : stack__app_frame;
 }
 
 static const struct frame *heaviest_by(const struct analysis *analysis, weigh_fn *weigh,
@@ -178,7 +177,7 @@ bool culprit__stands(const struct analysis *analysis, size_t part, const struct 
 {
 	struct stood stood = stood_for(analysis, analysis__weight, part, frame);
 
-	if (!stood.app && part__state(&analysis->block->cause.parts[part]) == JANK_STATE_RUNNABLE)
+	if (!stood.app && analysis->block->cause.parts[part].state == JANK_STATE_RUNNABLE)
 		stood = stood_for(analysis, weigh_tick, part, frame);
 	return stood.own && stood.own >= stood.app - stood.own && stood.own >= stood.any / 4;
 }

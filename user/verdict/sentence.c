@@ -78,7 +78,7 @@ static bool is_all_for_disk(const struct clause *c)
 		if (c->analysis->part[i] == (int)c->nr &&
 		    !sentence__is_for_disk(c->block->samples[i].state, c->analysis->reasons[i]))
 			return false;
-	return sentence__is_for_disk(part__state(c->part), c->part->what);
+	return sentence__is_for_disk(c->part->state, c->part->what);
 }
 
 /*
@@ -162,7 +162,7 @@ static void add_memory(struct clause *c)
 	const char *reason = c->part->what;
 	uint64_t faults = c->block->facts.known ? c->block->facts.maj_flt_cnt : 0;
 
-	if (part__state(c->part) == JANK_STATE_PAGE_FAULT && faults > 1)
+	if (c->part->state == JANK_STATE_PAGE_FAULT && faults > 1)
 		strbuf__addf(c->sb, ", %" PRIu64 " major page faults", faults);
 	if ((words__is(reason, "reclaim") || words__is(reason, "swap_in") ||
 	     words__is(reason, "memory_limit")) &&
@@ -236,7 +236,7 @@ static void add_wait_details(struct clause *c, const struct activity *m, bool ch
 static void add_frozen(struct clause *c)
 {
 	const struct sample *sample = c->sample;
-	bool asleep = part__state(c->part) != JANK_STATE_STOPPED;
+	bool asleep = c->part->state != JANK_STATE_STOPPED;
 
 	clause__add_verb(c, asleep ? "waited" : "was frozen for", asleep ? "waiting" : "frozen");
 	strbuf__adds(c->sb, asleep ? ", at last frozen with its cgroup" : " with its cgroup");
@@ -247,7 +247,7 @@ static void add_frozen(struct clause *c)
 static void add_wait(struct clause *c)
 {
 	static const struct stack nowhere;
-	struct activity m = { .state = part__state(c->part), .stack = &nowhere };
+	struct activity m = { .state = c->part->state, .stack = &nowhere };
 	uint64_t own_ns;
 	bool chain, sleeps;
 
@@ -298,7 +298,7 @@ static bool is_open(const struct analysis *analysis, const struct clause *c)
 		if (analysis->block->samples[i].open && analysis__weight(analysis, i, c->nr))
 			return true;
 	}
-	return !any && part__state(c->part) == JANK_STATE_RUNNING;
+	return !any && c->part->state == JANK_STATE_RUNNING;
 }
 
 static void add_clause(struct strbuf *sb, const struct analysis *analysis, size_t nr)
@@ -311,7 +311,7 @@ static void add_clause(struct strbuf *sb, const struct analysis *analysis, size_
 		.part = &analysis->block->cause.parts[nr],
 		.sample = analysis__main_sample(analysis, nr),
 	};
-	uint32_t state = part__state(c.part);
+	uint32_t state = c.part->state;
 
 	c.ns = (uint64_t)(c.part->share * (double)block__delay(analysis->block) + 0.5);
 	c.open = is_open(analysis, &c);

@@ -155,9 +155,39 @@ static bool is_of_path(const struct activity *m)
 	return m->waited && m->waited->path && m->waited->raw.hdr.flags & JANK_WAITED_PATH;
 }
 
+/* Ctrl-S stops the output whatever the reader does; outside of the kernel it cannot be seen. */
+static void add_terminal(struct strbuf *sb, const struct block *block, const struct activity *m,
+			 const char *reason)
+{
+	const char *path = m->waited ? m->waited->path : NULL;
+	bool pty = path && !strncmp(path, "/dev/pts/", strlen("/dev/pts/"));
+
+	strbuf__adds(sb, words__is(reason, "receive") ? " for input from the terminal"
+			 : pty			      ? " for the terminal"
+						      : " for room in the terminal");
+	if (path) {
+		strbuf__addc(sb, ' ');
+		words__add_path(sb, path);
+	}
+	if (pty && words__is(reason, "send"))
+		strbuf__addf(sb, ", whose reader %s not read (or Ctrl-S stopped it),",
+			     block->type == BLOCK_HANG ? "does" : "did");
+}
+
 static void add_other(struct strbuf *sb, const struct block *block, const struct activity *m,
 		      const char *reason)
 {
+	bool names = words__is(reason, "metadata") || words__is(reason, "network_fs");
+
+	if (words__is(reason, "send") || words__is(reason, "receive")) {
+		add_terminal(sb, block, m, reason);
+		return;
+	}
+	if (names && is_of_path(m)) {
+		strbuf__adds(sb, " for ");
+		sentence__add_file(sb, m->waited);
+		return;
+	}
 	if (words__is(reason, "file_lock") && m->waited && m->waited->path) {
 		strbuf__adds(sb, " for a lock on ");
 		words__add_path(sb, m->waited->path);

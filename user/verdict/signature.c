@@ -47,7 +47,7 @@ void stable_name__add_module(struct strbuf *sb, const char *module)
 
 static bool is_runnable(const struct cause_part *part)
 {
-	return part__state(part) == JANK_STATE_RUNNABLE;
+	return part->state == JANK_STATE_RUNNABLE;
 }
 
 /* What another remedy helps against, whatever ran when the CPU was taken. */
@@ -87,7 +87,7 @@ static uint32_t state_of(const struct analysis *analysis, size_t nr)
 	const struct cause_part *part = &analysis->block->cause.parts[nr];
 	const struct sample *sample =
 		is_after_wait(part) ? analysis__main_sample(analysis, nr) : NULL;
-	uint32_t state = sample ? sample->state : part__state(part);
+	uint32_t state = sample ? sample->state : part->state;
 
 	return state == JANK_STATE_RUNNABLE ? JANK_STATE_RUNNING : state;
 }

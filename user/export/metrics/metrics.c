@@ -60,10 +60,10 @@ static int add_word(struct series_table *table, const char *name, const char *wo
 static int add_words(struct metrics *m)
 {
 	const ProtobufCMessageDescriptor *lost = &jankbpf__lost__descriptor;
-	int res = add_word(&m->kinds, "kind", "cpu") ?: add_word(&m->kinds, "kind", "kernel");
+	int res = 0;
 
-	for (uint32_t state = JANK_STATE_RUNNABLE; state < JANK_STATE_CNT; state++)
-		res = res ?: add_word(&m->kinds, "kind", value__state_word(state));
+	for (size_t nr = 0; value__kind_word(nr); nr++)
+		res = res ?: add_word(&m->kinds, "kind", value__kind_word(nr));
 	for (unsigned i = 0; i < lost->n_fields; i++)
 		res = res ?: add_word(&m->lost, "reason", lost->fields[i].name);
 	return res	       ?: add_word(&m->limited, "limit", "signature")

@@ -31,6 +31,9 @@ static const char *verb_of(const char *kind)
 		{ "binder", "waited for binder" },
 		{ "page_fault", "page faults" },
 		{ "stopped", "was stopped" },
+		{ "filesystem", "waited for a file system" },
+		{ "terminal", "waited for a terminal" },
+		{ "child", "waited for a child process" },
 	};
 
 	for (size_t i = 0; kind && i < sizeof(verbs) / sizeof(*verbs); i++)

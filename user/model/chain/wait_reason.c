@@ -8,6 +8,7 @@
 #include "model/chain/wait_reason.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "bpf/futex.h"
 #include "model/stack.h"
@@ -16,6 +17,7 @@
 #define TIMEOUT_SLACK_NS 500000ull /* from arming a timer to leaving the CPU */
 #define PORT_DNS	 53
 #define THREADING	 "/threading.py"
+#define PTS		 "/dev/pts/"
 #define TCP_SYN_SENT	 2
 #define NAME_LEN_MAX	 512 /* traced programs choose the names */
 
@@ -266,6 +268,23 @@ bool wait_reason__is_sleep(const struct activity *m)
 	       (any_in(&reasons_sleep, m->stack) || is_poll_of_none(m));
 }
 
+/* The word for a wait for the file system whose type the mounts tell; NULL: none of these. */
+static const char *of_mount(const struct activity *m)
+{
+	static const struct {
+		const char *type, *reason;
+	} rows[] = { { "fuse", "fuse" },       { "nfs", "network_fs" },	 { "nfs4", "network_fs" },
+		     { "cifs", "network_fs" }, { "smb3", "network_fs" }, { "9p", "network_fs" },
+		     { "ceph", "network_fs" }, { "afs", "network_fs" } };
+	const char *type = m->waited && m->waited->path ? m->waited->device : NULL;
+	size_t len = type ? strcspn(type, " .") : 0;
+
+	for (size_t i = 0; len && i < sizeof(rows) / sizeof(*rows); i++)
+		if (len == strlen(rows[i].type) && !strncmp(type, rows[i].type, len))
+			return rows[i].reason;
+	return NULL;
+}
+
 /* The file is on a file system that this program serves. */
 static bool is_served(const struct activity *m)
 {
@@ -277,6 +296,19 @@ static bool is_remote(const char *reason)
 	return reason && (!strcmp(reason, "fuse") || !strcmp(reason, "network_fs"));
 }
 
+#define OPENS "open", "openat", "openat2", "creat"
+
+static bool is_metadata(const struct activity *m)
+{
+	return IS_CALL(m->syscall, OPENS, "stat", "lstat", "fstat", "newfstatat", "fstatat",
+		       "statx", "access", "faccessat", "faccessat2", "readlink", "readlinkat",
+		       "rename", "renameat", "renameat2", "unlink", "unlinkat", "mkdir", "mkdirat",
+		       "rmdir", "link", "linkat", "symlink", "symlinkat", "getdents", "truncate",
+		       "ftruncate", "chmod", "fchmod", "fchmodat", "chown", "fchown", "fchownat",
+		       "utimensat", "getxattr", "lgetxattr", "listxattr", "llistxattr", "setxattr",
+		       "lsetxattr");
+}
+
 static const char *of_disk(const struct activity *m)
 {
 	const char *kernel = any_in(&reasons_kernel_wait, m->stack);
@@ -285,6 +317,8 @@ static const char *of_disk(const struct activity *m)
 		return kernel;
 	if (is_served(m))
 		return "fuse";
+	if (of_mount(m))
+		return of_mount(m);
 	if (IS_CALL(m->syscall, "fsync", "fdatasync", "sync", "syncfs", "sync_file_range", "msync"))
 		return "fsync";
 	if (kernel)
@@ -293,15 +327,7 @@ static const char *of_disk(const struct activity *m)
 		return "read";
 	if (IS_CALL(m->syscall, "write", "pwrite", "writev", "pwritev", "pwritev2", "fallocate"))
 		return "write";
-	if (IS_CALL(m->syscall, "open", "openat", "openat2", "creat", "stat", "lstat", "fstat",
-		    "newfstatat", "fstatat", "statx", "access", "faccessat", "faccessat2",
-		    "readlink", "readlinkat", "rename", "renameat", "renameat2", "unlink",
-		    "unlinkat", "mkdir", "mkdirat", "rmdir", "link", "linkat", "symlink",
-		    "symlinkat", "getdents", "truncate", "ftruncate", "chmod", "fchmod", "fchmodat",
-		    "chown", "fchown", "fchownat", "utimensat", "getxattr", "lgetxattr",
-		    "listxattr", "llistxattr", "setxattr", "lsetxattr"))
-		return "metadata";
-	return NULL;
+	return is_metadata(m) ? "metadata" : NULL;
 }
 
 static const char *of_page_fault(const struct activity *m)
@@ -391,9 +417,36 @@ static const char *of_socket(const struct activity *m)
 	return is_dns(m) ? "dns" : of_transfer(m);
 }
 
+/* True if the call waits for a file system: an open may wait for the device that it opens. */
+static bool is_for_names(const struct activity *m)
+{
+	const struct frame *frames = m->stack->frames;
+	bool named = m->stack->frame_cnt && frames[0].kernel && frames[0].function;
+
+	if (!is_metadata(m) || !IS_CALL(m->syscall, OPENS))
+		return is_metadata(m);
+	for (size_t i = 0; i < m->stack->frame_cnt; i++)
+		if (frames[i].kernel && IS_CALL(frames[i].function, "chrdev_open", "blkdev_open"))
+			return false;
+	return named;
+}
+
+/* A write: the terminal's reader does not read. */
+static const char *of_terminal(const struct activity *m)
+{
+	const struct wait_object *waited = m->waited;
+	const struct frame *frame;
+	const char *ret = innermost_in(&reasons_kernel_terminal, m->stack, &frame);
+
+	if (ret || !knows(waited, JANK_WAITED_FILE) || !S_ISCHR(waited->raw.mode) ||
+	    !waited->path || strncmp(waited->path, PTS, strlen(PTS)))
+		return ret;
+	return of_transfer(m);
+}
+
 static const char *of_other(const struct activity *m)
 {
-	const char *kernel;
+	const char *reason;
 
 	if (is_eventfd(m))
 		return "eventfd";
@@ -401,8 +454,18 @@ static const char *of_other(const struct activity *m)
 		return "child";
 	if (IS_CALL(m->syscall, "flock"))
 		return "file_lock";
-	kernel = any_in(&reasons_kernel_wait, m->stack);
-	return !kernel && is_served(m) ? "fuse" : kernel;
+	reason = any_in(&reasons_kernel_wait, m->stack);
+	if (!reason)
+		reason = of_terminal(m);
+	if (!reason)
+		reason = is_served(m) ? "fuse" : of_mount(m);
+	return reason || !is_for_names(m) ? reason : "metadata";
+}
+
+/* Where a stop found the thread, it did not wait for anything else. */
+static const char *of_stopped(const struct activity *m)
+{
+	return any_in(&reasons_kernel_wait, m->stack);
 }
 
 static const char *of_running(const struct activity *m)
@@ -420,7 +483,7 @@ const char *wait_reason__of(const struct activity *m)
 		[JANK_STATE_SOCKET] = of_socket,
 		[JANK_STATE_PIPE] = of_transfer,
 		[JANK_STATE_PAGE_FAULT] = of_page_fault,
-		[JANK_STATE_STOPPED] = of_other,
+		[JANK_STATE_STOPPED] = of_stopped,
 		[JANK_STATE_OTHER] = of_other,
 	};
 	const char *reason;

@@ -94,7 +94,8 @@ struct wait_reason_table {
 
 /* Generated from loops/wait_reasons.tbl, where each is explained. */
 extern const struct wait_reason_table reasons_kernel_memory, reasons_kernel_wait,
-	reasons_kernel_interrupts, reasons_kernel_exit, reasons_gc, reasons_runtime, reasons_slices,
-	reasons_sleep, reasons_lock, reasons_wake, reasons_resolver, reasons_child, reasons_thread;
+	reasons_kernel_terminal, reasons_kernel_interrupts, reasons_kernel_exit, reasons_gc,
+	reasons_runtime, reasons_slices, reasons_sleep, reasons_lock, reasons_wake,
+	reasons_resolver, reasons_child, reasons_thread;
 
 #endif
