@@ -173,7 +173,7 @@ static void test_terminal(void)
 		   "log_line",
 		   "input");
 	check_kind(at_terminal("write", "k:f", "/dev/x"), "other",
-		   "main thread waited 100 ms in the kernel in write ← log_line", "a device");
+		   "main thread waited 100 ms for /dev/x in write ← log_line", "a device");
 }
 
 static void test_file_system(void)

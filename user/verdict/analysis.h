@@ -107,6 +107,13 @@ bool culprit__is_many(const struct analysis *analysis, size_t part, const struct
  */
 const struct frame *culprit__shared_place(const struct analysis *analysis, size_t part);
 
+/*
+ * The handler in which the part's frame took nearly all of its time: the outermost function of the
+ * program that the loop called. NULL: not known, several, or the frame itself.
+ */
+const struct frame *culprit__handler(const struct analysis *analysis, size_t part,
+				     const struct frame *frame);
+
 /* Like culprit__frame, but from all ticks of the block, whatever their part. */
 const struct frame *culprit__running_frame(const struct analysis *analysis);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "model/stack.h"
+#include "verdict/frames.h"
 
 #define SHARED_MIN 0.9 /* share of a part's time from which a place represents all of it */
 
@@ -85,6 +86,16 @@ static double share(uint64_t part, uint64_t sum)
 	return sum ? (double)part / (double)sum : 0;
 }
 
+static struct candidate candidate_of(const struct frame *frame, uint64_t weight, size_t at)
+{
+	return (struct candidate){ .name = frame->function,
+				   .module = frame->module,
+				   .start = frame->start,
+				   .frame = frame,
+				   .weight = weight,
+				   .at = at };
+}
+
 static const struct frame *leaf_of_kernel(const struct stack *stack)
 {
 	return stack->frame_cnt && stack->frames[0].kernel && stack->frames[0].function
@@ -115,12 +126,7 @@ static const struct frame *heaviest_by(const struct analysis *analysis, weigh_fn
 
 		all.sum += weight;
 		if (frame && weight)
-			all.list[all.cnt++] = (struct candidate){ .name = frame->function,
-								  .module = frame->module,
-								  .start = frame->start,
-								  .frame = frame,
-								  .weight = weight,
-								  .at = i };
+			all.list[all.cnt++] = candidate_of(frame, weight, i);
 	}
 	ret = heaviest(&all);
 	if (ret_share)
@@ -148,6 +154,32 @@ static uint64_t weigh_tick(const struct analysis *analysis, size_t i, size_t par
 const struct frame *culprit__running_frame(const struct analysis *analysis)
 {
 	return heaviest_by(analysis, weigh_tick, 0, stack__app_frame, NULL);
+}
+
+const struct frame *culprit__handler(const struct analysis *analysis, size_t part,
+				     const struct frame *frame)
+{
+	size_t cnt = analysis->block->sample_cnt;
+	struct mapped_files all = { .list = calloc(cnt + 1, sizeof(*all.list)) };
+	frame_fn *of = frame_of(analysis, part);
+	struct candidate ret;
+
+	for (size_t i = 0; all.list && i < cnt; i++) {
+		const struct stack *stack = &analysis->block->samples[i].stack;
+		uint64_t weight = analysis__weight(analysis, i, part);
+		const struct frame *app = weight ? of(stack) : NULL, *handler;
+
+		if (!app || !stack__same_code(app, frame))
+			continue;
+		handler = stack__handler(stack);
+		all.sum += weight;
+		if (handler)
+			all.list[all.cnt++] = candidate_of(handler, weight, i);
+	}
+	ret = heaviest(&all);
+	if (share(ret.weight, all.sum) < SHARED_MIN || stack__same_code(ret.frame, frame))
+		return NULL;
+	return ret.frame;
 }
 
 /* Time of samples by the frames on their stacks. */
@@ -264,13 +296,8 @@ static size_t add_functions(struct candidate *list, const struct stack *stack,
 		if (!frame->app || frame->dispatcher || (!frame->function && !frame->start) ||
 		    (own && frame->owner != CODE_OWN))
 			continue;
-		list[cnt] = (struct candidate){ .name = frame->function,
-						.module = frame->module,
-						.start = frame->start,
-						.frame = frame,
-						.weight = of->weight,
-						.at = of->at,
-						.depth = cnt };
+		list[cnt] = candidate_of(frame, of->weight, of->at);
+		list[cnt].depth = cnt;
 		cnt++;
 	}
 	return cnt;

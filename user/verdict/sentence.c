@@ -118,8 +118,10 @@ static void add_place(struct clause *c, const struct activity *m)
 		frame = NULL;
 	if (m->syscall || frame)
 		add_part_of_it(c, frame);
-	if (sentence__add_call(c->sb, m, frame))
+	if (sentence__add_call(c->sb, m, frame)) {
 		clause__add_frame(c, frame);
+		clause__add_handler(c, frame);
+	}
 }
 
 /*
@@ -138,6 +140,7 @@ static void add_sleep(struct clause *c, const struct activity *m)
 			add_part_of_it(c, frame);
 		strbuf__adds(c->sb, " in ");
 		clause__add_frame(c, frame);
+		clause__add_handler(c, frame);
 	}
 	if (!call && !m->syscall)
 		return;

@@ -143,6 +143,9 @@ void clause__add_runnable(struct clause *c); /* waiting for a CPU */
 /* "waited 150 ms", or "has been waiting for 5.2 s" */
 void clause__add_verb(struct clause *c, const char *past, const char *going_on);
 
+/* Adds " ← onRequest": the handler in which the frame took the time, if it is another function. */
+void clause__add_handler(struct clause *c, const struct frame *frame);
+
 /* Adds a part's frame, which may represent several places. */
 void clause__add_frame(struct clause *c, const struct frame *frame);
 

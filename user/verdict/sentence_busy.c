@@ -79,6 +79,7 @@ static void add_functions(struct clause *c, const char *in, const char *few_in)
 	clause__add_frame(c, culprit);
 	if (!culprit->function && c->sample)
 		add_caller(c, culprit);
+	clause__add_handler(c, culprit);
 }
 
 /* Adds ", mostly in clear_page_erms, for munmap": the kernel function */
@@ -302,6 +303,7 @@ void clause__add_runnable(struct clause *c)
 	    culprit__stands(c->analysis, c->nr, c->part->frame)) {
 		strbuf__adds(c->sb, " in ");
 		clause__add_frame(c, c->part->frame);
+		clause__add_handler(c, c->part->frame);
 	}
 	if (!add_reason(c))
 		add_runner(c);

@@ -95,6 +95,9 @@ static void add_poll(struct strbuf *sb, const struct block *block, const struct 
 		add_end(sb, block, m->waited);
 	} else if (words__is(reason, "timeout")) {
 		strbuf__adds(sb, " for events that did not come");
+	} else if (!reason && m->waited && m->waited->path) {
+		strbuf__adds(sb, " for events of ");
+		words__add_path(sb, m->waited->path);
 	} else {
 		strbuf__addf(sb, " %s", reason ? words__of_reason(reason) : "for events");
 	}
@@ -196,6 +199,9 @@ static void add_other(struct strbuf *sb, const struct block *block, const struct
 	} else if (!reason && has_end(m->waited)) {
 		strbuf__adds(sb, " for ");
 		add_end(sb, block, m->waited);
+	} else if (!reason && m->waited && m->waited->path) {
+		strbuf__adds(sb, " for ");
+		words__add_path(sb, m->waited->path);
 	} else {
 		strbuf__addf(sb, " %s", reason ? words__of_reason(reason) : "in the kernel");
 		if (is_of_path(m)) {

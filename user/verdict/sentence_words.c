@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "model/pid.h"
 #include "model/stack.h"
+#include "verdict/frames.h"
 #include "verdict/sentence.h"
 
 #define NAME_BYTES     80
@@ -211,23 +212,41 @@ bool sentence__add_call(struct strbuf *sb, const struct activity *activity,
 {
 	const struct frame *call = wait_reason__frame(activity),
 			   *app = stack__app_frame(activity->stack);
+	const struct frame *called =
+		app && frame && stack__same_code(app, frame)
+			? stack__called(activity->stack, app, activity->syscall)
+			: NULL;
 	bool futex = activity->state == JANK_STATE_FUTEX; /* its system call adds nothing */
 	bool fault = activity->state == JANK_STATE_PAGE_FAULT;
 	bool named = frame && (frame->function || frame->module);
+	const char *joint = " in ";
 
 	if (call && app && call >= app) /* pointers into one stack: the call is further out */
 		call = NULL;
-	if (call) {
-		strbuf__adds(sb, " in ");
-		words__add_function(sb, call);
-	} else if (activity->syscall && !futex && !fault) {
-		strbuf__addf(sb, " in %s", activity->syscall);
-	} else {
-		strbuf__adds(sb, named ? " in " : "");
-		return named;
+	if (activity->syscall && !call && !futex && !fault) {
+		strbuf__addf(sb, "%s%s", joint, activity->syscall);
+		joint = " ← ";
 	}
-	strbuf__adds(sb, named ? " ← " : "");
+	if (called || call) { /* what the program called says more than what is within */
+		strbuf__adds(sb, joint);
+		words__add_function(sb, called ? called : call);
+		joint = " ← ";
+	}
+	strbuf__adds(sb, named ? joint : "");
 	return named;
+}
+
+void clause__add_handler(struct clause *c, const struct frame *frame)
+{
+	const struct frame *handler = culprit__handler(c->analysis, c->nr, frame);
+	const struct frame *first = c->block->cause.parts[0].frame, *said = NULL;
+
+	if (c->nr && first)
+		said = culprit__handler(c->analysis, 0, first);
+	if (!handler || (said && stack__same_code(said, handler)))
+		return;
+	strbuf__adds(c->sb, " ← ");
+	words__add_place(c->sb, c->block, handler);
 }
 
 void sentence__add_place(struct strbuf *sb, const struct block *block,

@@ -520,6 +520,11 @@ const char *wait_reason__of_thread(const char *comm)
 	return name_in(&reasons_thread, comm);
 }
 
+bool wait_reason__is_turn(const struct frame *frame)
+{
+	return may_match(&reasons_turn, frame) && name_in(&reasons_turn, frame->function);
+}
+
 const struct frame *wait_reason__frame(const struct activity *m)
 {
 	/* A runtime's function says more than the library's that it calls. */

@@ -69,6 +69,9 @@ const char *wait_reason__of_nested(const struct stack *stack, const struct frame
 /* Reason derived from the name of a runtime's own thread, or NULL. */
 const char *wait_reason__of_thread(const char *comm);
 
+/* True if it is a function of a loop that calls handlers. */
+bool wait_reason__is_turn(const struct frame *frame);
+
 /* The library or runtime function that gives the reason, or NULL: only the system call is known. */
 const struct frame *wait_reason__frame(const struct activity *activity);
 
@@ -96,6 +99,6 @@ struct wait_reason_table {
 extern const struct wait_reason_table reasons_kernel_memory, reasons_kernel_wait,
 	reasons_kernel_terminal, reasons_kernel_interrupts, reasons_kernel_exit, reasons_gc,
 	reasons_runtime, reasons_slices, reasons_sleep, reasons_lock, reasons_wake,
-	reasons_resolver, reasons_child, reasons_thread;
+	reasons_resolver, reasons_child, reasons_thread, reasons_turn;
 
 #endif
