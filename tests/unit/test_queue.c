@@ -148,6 +148,16 @@ static void *take_all(void *arg)
 	}
 }
 
+static void *take_all_raw(void *arg)
+{
+	struct item item;
+
+	do
+		queue__get(arg, 0, &item);
+	while (item.kind != ITEM_STOP);
+	return NULL;
+}
+
 /* A reader that waits, and a writer that never does. */
 static void test_threads(void)
 {
@@ -176,6 +186,35 @@ static void test_threads(void)
 	is_uint((uintptr_t)got, sum,
 		"a reader gets everything that was accepted, whatever was refused");
 	diag("%u of %d items were refused", refused, ROUNDS);
+	queue__free(queue);
+}
+
+static void count_urge(void *ctx)
+{
+	(*(_Atomic unsigned *)ctx)++;
+}
+
+/* A writer that finds the lock taken says so before it waits. */
+static void test_urge(void)
+{
+	struct queue *queue = queue__new(64, 1 << 20);
+	const struct item raw = { .kind = ITEM_RAW }, stop = { .kind = ITEM_STOP };
+	const uint64_t deadline_ns = clock__mono_ns() + 30 * NS_PER_SEC;
+	_Atomic unsigned cnt = 0;
+	pthread_t reader;
+
+	queue__on_contention(queue, count_urge, &cnt);
+	queue__put(queue, &raw);
+	queue__busy_ns(queue);
+	is_int(cnt, 0, "a free lock needs no urging");
+	if (pthread_create(&reader, NULL, take_all_raw, queue))
+		abort();
+	while (!cnt && clock__mono_ns() < deadline_ns)
+		queue__put(queue, &raw);
+	ok(cnt, "a taken one does");
+	while (queue__put(queue, &stop) != QUEUE_ROOM)
+		;
+	pthread_join(reader, NULL);
 	queue__free(queue);
 }
 
@@ -323,6 +362,7 @@ int main(void)
 	test_end();
 	test_late();
 	test_threads();
+	test_urge();
 	test_shares();
 	test_users();
 	test_turns();

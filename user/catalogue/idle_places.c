@@ -103,6 +103,25 @@ int idle_places__record(struct idle_places *places, const struct wait_note *note
 	return res ? res : keep(places, &note->rec.hdr);
 }
 
+int idle_places__prepare(const struct idle_places *places, uint32_t pid, uint32_t tid)
+{
+	const uint64_t in_kernel = UINT64_MAX; /* whatever it is, it needs the kernel's table */
+	const struct place *place = find(places, tid);
+	struct stack stack = { .kernel_cnt = 1, .user_cnt = place ? place->cnt : 0 };
+	int res;
+
+	stack.addresses = malloc((1 + stack.user_cnt) * sizeof(*stack.addresses));
+	if (!stack.addresses)
+		return -ENOMEM;
+	stack.addresses[0] = in_kernel;
+	if (place)
+		memcpy(stack.addresses + 1, place->addresses,
+		       place->cnt * sizeof(*place->addresses));
+	res = symbolizer__stack(places->sym, pid, &stack);
+	stack__free(&stack);
+	return res;
+}
+
 int idle_places__fill(const struct idle_places *places, struct block *block)
 {
 	const struct place *place = find(places, block->tid);

@@ -22,6 +22,12 @@ void idle_places__free(struct idle_places *places);	      /* accepts NULL */
 /* Unwinds the note's stack copy, if it has one. 0 or -ENOMEM. */
 int idle_places__record(struct idle_places *places, const struct wait_note *note);
 
+/*
+ * Reads the symbol tables that naming a block of the thread needs: the kernel's, and those of the
+ * files on the stack of its idle place, if that is known. 0 or -ENOMEM.
+ */
+int idle_places__prepare(const struct idle_places *places, uint32_t pid, uint32_t tid);
+
 /* Sets block->idle_place if the thread's idle place is known. 0 or -ENOMEM. */
 int idle_places__fill(const struct idle_places *places, struct block *block);
 

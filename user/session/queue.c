@@ -67,6 +67,8 @@ struct queue {
 	struct contention contention[HOLDER_KIND_CNT];
 	uint64_t got_ns; /* when the reader got its item; 0: it was of no user */
 	uint32_t got_uid;
+	void (*urge)(void *ctx);
+	void *urge_ctx;
 };
 
 static void lane__init(struct lane *lane)
@@ -318,11 +320,26 @@ static struct item take_next(struct queue *queue)
 	return item;
 }
 
+void queue__on_contention(struct queue *queue, void (*urge)(void *ctx), void *ctx)
+{
+	queue->urge = urge;
+	queue->urge_ctx = ctx;
+}
+
+static void lock_urgently(struct queue *queue)
+{
+	if (!pthread_mutex_trylock(&queue->lock))
+		return;
+	if (queue->urge)
+		queue->urge(queue->urge_ctx);
+	pthread_mutex_lock(&queue->lock);
+}
+
 enum queue_room queue__put(struct queue *queue, const struct item *item)
 {
 	enum queue_room room;
 
-	pthread_mutex_lock(&queue->lock);
+	lock_urgently(queue);
 	room = room_for(queue, item);
 	if (room == QUEUE_ROOM && !add_to_shares(queue, item))
 		room = QUEUE_FULL;
@@ -348,7 +365,7 @@ uint64_t queue__busy_ns(struct queue *queue)
 {
 	uint64_t ns;
 
-	pthread_mutex_lock(&queue->lock);
+	lock_urgently(queue);
 	ns = queue->busy_ns;
 	pthread_mutex_unlock(&queue->lock);
 	return ns;

@@ -57,6 +57,12 @@ enum queue_room {
 /* Unless it had room, the caller keeps the item. ITEM_STOP and ITEM_SUMMARY always find room. */
 enum queue_room queue__put(struct queue *queue, const struct item *item);
 
+/*
+ * Calls urge before queue__put or queue__busy_ns wait for the lock: the reader, whose priority is
+ * low, may have lost the CPU within it. Any thread that calls these. Once, before they are called.
+ */
+void queue__on_contention(struct queue *queue, void (*urge)(void *ctx), void *ctx);
+
 size_t queue__bytes(struct queue *queue); /* of the waiting items */
 
 uint64_t

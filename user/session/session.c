@@ -342,6 +342,8 @@ static int start_sink_thread(struct session *s, struct err *err)
 				    (options__traces(s->opts) && s->opts->format != FORMAT_TEXT),
 		.intervals = s->opts->interval_ns,
 		.eager = !s->opts->filter.all || !s->selection.choice.any,
+		.prepared = s->opts->pids,
+		.prepared_cnt = s->opts->pid_cnt,
 		.at_end = s->opts->command == CMD_LOOPS ? session__report_loops : NULL,
 		.at_end_ctx = s,
 		.deliver = s->deliver,

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -28,12 +29,11 @@
 #define HURRY_NS NS_PER_SEC
 
 /*
- * The traced program has priority. On one CPU with redis (blocks of 20 ms, 3 s) this thread took 24
- * ms of CPU from it at nice 0, and 9 ms at nice 10 (docs/design.md). When items wait behind other
+ * The traced program has priority: docs/design.md has figures. When items wait behind other
  * programs for BEHIND_NS, the thread gets the usual share. After FAR_BEHIND_NS it gets more: a
  * thousand runnable threads of one user leave a usual thread a thousandth of the CPU.
  */
-#define BEHIND_NICE	10
+#define BEHIND_NICE	19
 #define BEHIND_NS	(250 * NS_PER_MS)
 #define FAR_BEHIND_NICE (-5)
 #define FAR_BEHIND_NS	NS_PER_SEC
@@ -48,9 +48,12 @@ struct sink_thread {
 	struct sink_parts *parts;  /* of opts */
 	_Atomic uint64_t hurry_ns; /* deadline for full output; 0: the run continues */
 	pthread_t thread;
-	_Atomic pid_t tid; /* 0: not started yet */
-	int nice;	   /* of the process */
-	int offset;	   /* of the thread's niceness to it */
+	_Atomic pid_t tid;     /* 0: not started yet */
+	_Atomic bool urged;    /* its niceness is no longer that of offset */
+	_Atomic bool prepares; /* the item at hand does not wait for the work on it */
+	uint64_t unwaited_ns;  /* no item waited then */
+	int nice;	       /* of the process */
+	int offset;	       /* of the thread's niceness to it */
 	uint64_t block_cnt;
 	bool leases_reported;
 	bool closed;			 /* stdout has no reader */
@@ -255,12 +258,27 @@ static void record_loop(struct sink_thread *sink, const struct wait_note *note)
 	watch_pool(sink, rec);
 }
 
+/*
+ * Reads the tables now that naming a block of the thread would need first: 30 to 120 ms of CPU that
+ * its program may want then. Not for all of a machine: most processes have no block.
+ */
+static void prepare(struct sink_thread *sink, uint32_t pid, uint32_t tid)
+{
+	sink->prepares = true;
+	for (size_t i = 0; i < sink->opts.prepared_cnt; i++)
+		if ((uint32_t)sink->opts.prepared[i] == pid)
+			lose(sink, idle_places__prepare(sink->parts->idle_places, pid, tid),
+			     LOSS_NO_MEMORY);
+	sink->prepares = false;
+}
+
 static void on_wait(struct sink_thread *sink, struct item *item)
 {
 	const struct wait_note *note = item->data;
 
 	if (!parks__asks(&note->rec)) {
 		record_loop(sink, note);
+		prepare(sink, note->rec.hdr.tgid, note->rec.hdr.tid);
 		probation__confirm(sink->parts->probation, note->rec.hdr.tid, note->rec.hdr.flags,
 				   clock__mono_ns());
 	} else {
@@ -445,6 +463,7 @@ static void on_process(struct sink_thread *sink, struct item *item)
 	sink_parts__on_program(sink->parts, item->data);
 	report_leases(sink);
 	identity__free(item->data);
+	prepare(sink, item->pid, item->pid);
 }
 
 static void look_for_interp(struct sink_thread *sink)
@@ -526,15 +545,28 @@ static void apply_nice(struct sink_thread *sink, pid_t tid, int offset)
 
 static void set_nice(struct sink_thread *sink, int offset)
 {
-	if (sink->tid && sink->offset != offset)
+	if (sink->tid && (atomic_exchange(&sink->urged, false) || sink->offset != offset))
 		apply_nice(sink, sink->tid, offset);
+}
+
+/* The thread may have lost the CPU to the traced program while it had the queue's lock. */
+static void urge(void *ctx)
+{
+	struct sink_thread *sink = ctx;
+
+	if (!sink->tid || sink->tid == gettid())
+		return;
+	thread__set_nice(sink->tid, sink->nice);
+	sink->urged = true;
 }
 
 void sink_thread__pace(struct sink_thread *sink)
 {
-	uint64_t busy_ns = queue__busy_ns(sink->opts.queue);
-	uint64_t late_ns = busy_ns ? clock__mono_ns() - busy_ns : 0;
+	uint64_t now_ns = clock__mono_ns(), since_ns = queue__busy_ns(sink->opts.queue), late_ns;
 
+	if (!since_ns || (sink->prepares && !queue__bytes(sink->opts.queue)))
+		sink->unwaited_ns = now_ns;
+	late_ns = now_ns - (since_ns > sink->unwaited_ns ? since_ns : sink->unwaited_ns);
 	if (late_ns < BEHIND_NS)
 		set_nice(sink, BEHIND_NICE);
 	else
@@ -625,6 +657,7 @@ int sink_thread__start(const struct sink_thread_opts *opts, struct sink_thread *
 		return err__set(err, ENOMEM, "out of memory");
 	}
 	sink->nice = getpriority(PRIO_PROCESS, 0);
+	queue__on_contention(opts->queue, urge, sink);
 	res = thread__start(&sink->thread, "jankbpf-sink", run, sink);
 	if (res) {
 		free(sink);

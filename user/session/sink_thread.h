@@ -206,6 +206,9 @@ struct sink_thread_opts {
 	bool report_unwatched; /* at the end, too: no terminal gets the summary */
 	bool intervals;	       /* there will be ITEM_INTERVAL */
 	bool eager;	       /* look up the name of each loop at once, for its parks */
+	/* Processes whose symbol tables are read before their first block; borrowed. */
+	const pid_t *prepared;
+	size_t prepared_cnt;
 	void (*at_end)(void *ctx, struct loop_owner *loop_owner); /* NULL: none */
 	void *at_end_ctx;
 	/* Their processes get the thread's priority. Borrowed; deliver may be NULL. */
