@@ -278,6 +278,11 @@ static __always_inline bool iter__look(struct jank_look *look, struct jank_threa
 		if (off != ITER_ON)
 			return off == ITER_LAST;
 	}
+	if (startup__is(t)) { /* it is no loop yet */
+		if (now - start > JANK_EXEC_NS)
+			opening__forget(t);
+		return false;
+	}
 	if (t->trial)
 		iter__confirm(t, task, now);
 	if (start && iter__rests(t)) {

@@ -100,7 +100,8 @@
 	X(12, COPY, struct jank_rec_copy, "copy")                                                  \
 	X(13, SCRIPT, struct jank_rec_script, "script")                                            \
 	X(14, THREAD, struct jank_rec_thread, "thread")                                            \
-	X(15, MARKS, struct jank_rec_marks, "marks")
+	X(15, MARKS, struct jank_rec_marks, "marks")                                               \
+	X(16, STARTED, struct jank_rec_started, "started")
 
 /* Reasons for which the BPF side drops data. X(number, NAME, key in `lost`) */
 #define JANK_LOSSES(X)                                                                             \
@@ -173,8 +174,9 @@ struct jank_conf {
 	__u64 tick_ns;
 	/* other threads are recorded once a dispatch waits longer than this; 0: never */
 	__u64 watch_ns;
-	__u32 tgid;	 /* the one traced process, the machine's number; 0: those in jank_tgids */
-	__u32 self_tgid; /* jankbpf's own process */
+	__u64 startup_ns; /* a start-up longer than this is a block; 0: none is watched */
+	__u32 tgid;	  /* the one traced process, the machine's number; 0: those in jank_tgids */
+	__u32 self_tgid;  /* jankbpf's own process */
 	__u32 switch_state; /* sched_switch has prev's state as an argument (5.18) */
 	__u32 debugging;    /* time stopped by a debugger counts, also for a hang */
 	__u32 infer_begin;  /* the begin of a wait is not probed: see loop_wait__turn */
@@ -205,7 +207,7 @@ struct jank_conf {
 	struct jank_comm_pattern ui_threads[JANK_UI_THREAD_MAX];
 	__u8 syscall_class[JANK_SYSCALL_MAX]; /* by system-call number: JANK_CLASS_* */
 };
-_Static_assert(sizeof(struct jank_conf) == 544 + JANK_SYSCALL_MAX, "jank_conf");
+_Static_assert(sizeof(struct jank_conf) == 552 + JANK_SYSCALL_MAX, "jank_conf");
 
 /*
  * In a pid namespace, a task that is not in it has the machine's number plus this. The numbers of
@@ -460,6 +462,9 @@ _Static_assert(sizeof(struct jank_rec_message) ==
  */
 #define JANK_READY_BEFORE (-0x7fffffff - 1)
 
+/* No wait: the dispatch is the program's start-up (bpf/startup.bpf.h). */
+#define JANK_READY_STARTUP (-0x7fffffff)
+
 /* A dispatch over the threshold (BLOCK), or one still open after hang_ns (HANG). */
 struct jank_rec_block {
 	struct jank_rec hdr;
@@ -469,7 +474,7 @@ struct jank_rec_block {
 	__u64 state_ns[JANK_STATE_CNT]; /* sums to duration_ns exactly */
 	__u32 loop;
 	__s32 fd; /* the loop's epoll descriptor, or -1 */
-	/* return value of the wait: events, 0 for a timeout, -errno, JANK_READY_BEFORE */
+	/* return value of the wait: events, 0 for a timeout, -errno, JANK_READY_* */
 	__s32 ready_cnt;
 	__u16 end;    /* JANK_END_* */
 	__u16 behind; /* 1 + descriptors ready when the loop came back to its wait; 0: not known */
@@ -769,7 +774,7 @@ struct jank_seen_wait {
 	__u32 got; /* JANK_WAITED_FUTEX, JANK_WAITED_PATH */
 	__u32 futex_word, owner;
 	char path[JANK_WAITED_NAME_SZ];
-	__u32 pad;
+	__u32 first; /* the first descriptor of a poll or select, plus 1; 0: not known */
 };
 /*
  * Instead of an epoll: the thread was in no handler after all; only the second part is asked for;
@@ -778,6 +783,8 @@ struct jank_seen_wait {
 #define JANK_OPENING_WITHDRAWN (-1)
 #define JANK_OPENING_SEEN      (-2)
 #define JANK_OPENING_BY_STACK  (-3)
+/* or it starts up, since start_ns */
+#define JANK_OPENING_STARTUP (-4)
 struct jank_opening {
 	__u64 sleep_cnt; /* how often the thread had slept, when user space looked at it */
 	__s64 fd;	 /* the epoll whose loop it is in, or JANK_OPENING_* */
@@ -787,9 +794,41 @@ struct jank_opening {
 
 	__u64 opened;	/* the dispatch is open; as long as it sleeps, the rest is its wait's */
 	__u64 start_ns; /* of the dispatch: when it fell asleep, else when it was found */
+	__u64 span_ns;	/* of the span off the CPU; the same, but for a start-up */
+	__u64 cpu_ns;	/* of a start-up, as in jank_exec */
 	__u64 regs[JANK_REG_MAX];
 	__u64 stack_end; /* ~0: not known */
 };
+
+/* --- start-ups: bpf/startup.bpf.h, user/session/startups.c */
+
+/* A process that has begun lately, by its number; user space removes it when it is older. */
+#define JANK_EXEC_MAX	 4096
+#define JANK_EXEC_NS	 60000000000ull /* what has no loop by then starts up no more */
+#define JANK_STARTUP_MAX 64
+struct jank_exec {
+	__u64 begin_ns; /* the later of exec and fork */
+	/* the CPU clock of its main thread minus what its start-up has used so far */
+	__u64 cpu_ns;
+	/* the same two of its parent's start-up, which it continues if that ends; 0: none */
+	__u64 origin_ns, origin_cpu_ns;
+	__u32 parent; /* by the machine's number */
+	__u32 looped; /* JANK_LOOPED_* */
+	char comm[JANK_COMM_SZ];
+};
+#define JANK_LOOPED_MAIN  1 /* the main thread waits in a loop */
+#define JANK_LOOPED_OTHER 2 /* another one does */
+
+/* A thread of a process that began lately waits in its loop for the first time. */
+struct jank_rec_started {
+	struct jank_rec hdr;
+	__u64 begin_ns; /* as in jank_exec */
+	__u64 end_ns;	/* begin of the wait */
+	__u32 loop;	/* JANK_LOOP_* */
+	__u32 pad;
+	char comm[JANK_COMM_SZ];
+};
+_Static_assert(sizeof(struct jank_rec_started) == 72, "jank_rec_started");
 
 /* Further facts about a slow dispatch; precedes its BLOCK or HANG. */
 struct jank_rec_facts {

@@ -16,6 +16,7 @@
 #include "bpf/message.bpf.h"
 #include "bpf/nest.bpf.h"
 #include "bpf/off.bpf.h"
+#include "bpf/startup.bpf.h"
 #include "bpf/thread.bpf.h"
 
 /* So many consecutive waits of a handler from one place count as a loop of its own. */
@@ -73,17 +74,9 @@ WALKED_ONCE_BY_POINTER int loop_wait__lose(struct jank_thread *t)
 	return 0;
 }
 
-/*
- * Sends the copy of the current task's stack in its loop's wait, and the records of the loop and of
- * that place.
- */
-WALKED_ONCE int loop_wait__announce(u64 now)
+static __always_inline int loop_wait__announce_as(struct jank_thread *t, struct task_struct *task,
+						  u64 now)
 {
-	struct task_struct *task = KERNEL_CURRENT();
-	struct jank_thread *t = thread__get(task);
-
-	if (!t)
-		return -1;
 	if (share__is_over(t->user, SHARE_BLOCK_SZ + JANK_COPY_SZ, JANK_SHARE_RECORD))
 		return -1;
 	if (t->needs_copy && copy_user_stack__send_wait(now))
@@ -94,6 +87,24 @@ WALKED_ONCE int loop_wait__announce(u64 now)
 	return loop_wait__send(t, now);
 }
 
+/*
+ * Sends the copy of the current task's stack in its loop's wait, the records of the loop and of
+ * that place, and the start-up that has ended with it.
+ */
+WALKED_ONCE int loop_wait__announce(u64 now)
+{
+	struct task_struct *task = KERNEL_CURRENT();
+	struct jank_thread *t = thread__get(task);
+	int res;
+
+	if (!t)
+		return -1;
+	res = loop_wait__announce_as(t, task, now);
+	if (startup__on())
+		startup__looped(t, now);
+	return res;
+}
+
 WALKED_ONCE_BY_POINTER int loop_wait__adopt(struct jank_thread *t, s32 fd, u64 sp, u64 now)
 {
 	struct task_struct *task = KERNEL_CURRENT();
@@ -102,6 +113,8 @@ WALKED_ONCE_BY_POINTER int loop_wait__adopt(struct jank_thread *t, s32 fd, u64 s
 	if (!t)
 		return 0;
 	first = t->fd < 0;
+	if (startup__on() && t->trial)
+		startup__goes_on(t, task);
 	if (!thread__end_trial(t) && t->start_ns)
 		loop_wait__lose(t);
 	if (t->loop == JANK_LOOP_PARK) {
@@ -207,6 +220,8 @@ WALKED_ONCE_BY_POINTER int loop_wait__other(struct jank_thread *t, s32 fd, u64 s
 
 	if (!t || t->off || loop_wait__nested(t, task, fd, sp))
 		return false;
+	if (startup__is(t))
+		startup__end(t, now);
 	/*
 	 * If the thread left its loop from within a dispatch, that dispatch has no end:
 	 * loop_wait__adopt discards it.
@@ -225,6 +240,8 @@ static __noinline int loop_wait__from_poll(struct jank_thread *t, struct task_st
 {
 	if (off__waits(task))
 		return false;
+	if (startup__on() && t->trial)
+		startup__goes_on(t, task);
 	if (!thread__end_trial(t)) {
 		if (sp < t->sp)
 			return false;

@@ -56,7 +56,9 @@ static __always_inline void looper__enter(struct task_struct *task, u64 looper, 
 	now = bpf_ktime_get_ns();
 	thread__end_trial(t);
 	t->loop = JANK_LOOP_ANDROID_LOOPER;
-	if (t->start_ns)
+	if (startup__is(t))
+		startup__end(t, now);
+	else if (t->start_ns)
 		thread__close(t, task, now, JANK_END_WAIT);
 	if (t->key != looper) {
 		t->key = looper;

@@ -57,6 +57,29 @@ struct jank_place {
 };
 
 /*
+ * Start-up of a process (startup.bpf.h): where its main thread has waited, each with the account up
+ * to the first wait there.
+ */
+#define JANK_STARTUP_PLACES 4
+struct jank_startup_turn {
+	__u64 end_ns, cpu_ns;
+	__u64 state_ns[JANK_STATE_CNT];
+};
+struct jank_startup_place {
+	struct jank_place at;
+	struct jank_startup_turn turn;
+};
+struct jank_startup {
+	__u64 start_ns;
+	__u64 cpu_ns;	   /* as in jank_exec */
+	__u64 returned_ns; /* when its last poll returned */
+	__u64 parked;	   /* STARTUP_*: it has ended as far as is known, with this account: */
+	struct jank_startup_turn turn;
+	__u64 place_cnt;
+	struct jank_startup_place places[JANK_STARTUP_PLACES];
+};
+
+/*
  * What the thread handles now, in raw form. It is decoded only when the dispatch turns out to be
  * slow, while the handler still runs (read_message__all).
  */

@@ -86,6 +86,26 @@ struct jank_openings_map {
 	__type(key, __u32);
 	__type(value, struct jank_opening);
 };
+/* Processes that began lately, and those of them whose main thread's start-up is a dispatch. */
+struct jank_execs_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, JANK_EXEC_MAX);
+	__type(key, __u32);
+	__type(value, struct jank_exec);
+};
+struct jank_startups_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, JANK_STARTUP_MAX);
+	__type(key, __u32);
+	__type(value, struct jank_startup);
+};
+/* Zeroes. */
+struct jank_startup_blank_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct jank_startup);
+};
 /* How often user space changed jank_parkers; 0: never, so that no lookup is needed. */
 struct jank_park_gen_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -260,6 +280,9 @@ extern struct jank_left_map jank_left SEC(".maps");
 extern struct jank_parks_map jank_parks SEC(".maps");
 extern struct jank_park_gen_map jank_park_gen SEC(".maps");
 extern struct jank_openings_map jank_openings SEC(".maps");
+extern struct jank_execs_map jank_execs SEC(".maps");
+extern struct jank_startups_map jank_startups SEC(".maps");
+extern struct jank_startup_blank_map jank_startup_blank SEC(".maps");
 extern struct jank_scripts_map jank_scripts SEC(".maps");
 extern struct jank_script_any_map jank_script_any SEC(".maps");
 extern struct jank_globs_map jank_globs SEC(".maps");

@@ -37,7 +37,7 @@ static __always_inline void opening__begin_span(struct jank_thread *t, struct ta
 {
 	struct jank_rec_stack *rec = &t->span.rec;
 
-	stack__begin(rec, JANK_REC_STACK, task, opening->start_ns, opening->start_ns, now);
+	stack__begin(rec, JANK_REC_STACK, task, opening->start_ns, opening->span_ns, now);
 	if (state == JANK_STATE_STOPPED && compat__is_frozen(task, compat__task_state(task)))
 		rec->hdr.flags |= JANK_STACK_FROZEN;
 	rec->state = state;
@@ -48,6 +48,8 @@ static __always_inline void opening__begin_span(struct jank_thread *t, struct ta
 	t->span.tail[JANK_KSTACK_MAX] = compat__user_ip(compat__user_regs(task));
 	quota__mark(&t->quota, task);
 	wait_args__see(&t->await, task, state, poll__class(nr));
+	if (opening->fd == JANK_OPENING_STARTUP && opening->wait.first)
+		t->await.fd = opening->wait.first - 1;
 	t->await.got = opening->wait.got;
 	t->await.futex_word = opening->wait.futex_word;
 	t->await.owner = opening->wait.owner;
@@ -95,26 +97,39 @@ static __always_inline void opening__set_loop(struct jank_thread *t, struct task
 	t->place = (struct jank_place){ .nr = POLL_NR_UNKNOWN, .first_fd = -1 };
 }
 
-static __noinline int opening__fill(struct jank_thread *t, struct task_struct *task,
-				    struct jank_opening *opening, u64 now)
+/* The dispatch begins with the span off the CPU that the thread is in, or now. */
+static __always_inline void opening__begin(struct jank_thread *t, struct task_struct *task,
+					   struct jank_opening *opening)
 {
-	s32 nr;
-	__u32 state = opening__state(task, &nr);
-
-	opening->start_ns = state >= JANK_STATE_FIRST_BLOCKED ? opening__since(task, now) : now;
-	if (state != JANK_STATE_RUNNING)
-		opening__begin_span(t, task, opening, state, nr, now);
-	opening__read_regs(opening, task);
+	opening->start_ns = opening->span_ns;
 	opening__set_loop(t, task, opening);
 	t->phase = JANK_PHASE_DISPATCH;
 	t->ready_cnt = JANK_READY_BEFORE;
 	t->accounted = 1;
 	t->handled.taken = 1; /* what is not known by now */
 	facts__begin(t, task);
-	t->due = state == JANK_STATE_RUNNABLE;
 	t->mark_ns = opening->start_ns;
 	t->exec_sum_ns = KREAD(task, se.sum_exec_runtime);
 	t->exec_at_ns = thread__exec_at(t, task);
+}
+
+static __noinline int opening__fill(struct jank_thread *t, struct task_struct *task,
+				    struct jank_opening *opening, u64 now)
+{
+	s32 nr;
+	__u32 state = opening__state(task, &nr);
+
+	opening->span_ns = state >= JANK_STATE_FIRST_BLOCKED ? opening__since(task, now) : now;
+	if (opening->fd == JANK_OPENING_STARTUP) {
+		t->loop = t->parks ? JANK_LOOP_PARK : JANK_LOOP_EPOLL;
+		startup__fill(t, task, opening->start_ns, opening->cpu_ns, opening->span_ns, now);
+	} else {
+		opening__begin(t, task, opening);
+	}
+	if (state != JANK_STATE_RUNNING)
+		opening__begin_span(t, task, opening, state, nr, now);
+	opening__read_regs(opening, task);
+	t->due = state == JANK_STATE_RUNNABLE;
 	t->state = state;
 	*(volatile u64 *)&t->start_ns = opening->start_ns;
 	return 0;
@@ -146,9 +161,11 @@ static __noinline int opening__open(struct jank_thread *t, struct task_struct *t
 		opening__forget(t);
 		return 0;
 	}
-	if (waker_watch__wants(t->state) && t->state != JANK_STATE_RUNNING && jank_conf.watch_ns)
-		waker_watch__begin(pids__tid(task), opening->start_ns);
-	loop_wait__send_loop(t, task, now);
+	if (waker_watch__wants(t->state) && t->state != JANK_STATE_RUNNING && jank_conf.watch_ns &&
+	    startup__is_watched(t))
+		waker_watch__begin(pids__tid(task), opening->span_ns);
+	if (opening->fd != JANK_OPENING_STARTUP)
+		loop_wait__send_loop(t, task, now);
 	opening->opened = 1;
 	return 0;
 }
@@ -161,7 +178,7 @@ static __noinline int opening__see(struct task_struct *task, struct jank_opening
 	opening__read_regs(opening, task);
 	if (since != now && opening__is_sleep(compat__task_state(task)) &&
 	    opening__holds(opening, task))
-		opening->start_ns = since;
+		opening->start_ns = opening->span_ns = since;
 	opening->opened = 1;
 	return 0;
 }
@@ -173,6 +190,51 @@ static __always_inline bool opening__is_pending(const struct jank_thread *t,
 	__u32 tid = pids__tid(task);
 
 	return t->ready_cnt == JANK_READY_BEFORE && bpf_map_lookup_elem(&jank_openings, &tid);
+}
+
+/*
+ * A process starts up: its main thread may have gone on since user space looked at it, and be about
+ * to wait in a loop now. Then the next look opens the dispatch.
+ */
+static __always_inline struct jank_thread *
+opening__start_up(struct jank_thread *t, struct task_struct *task, struct jank_opening *opening)
+{
+	__u32 tgid = pids__tgid(task);
+	struct jank_exec *exec = bpf_map_lookup_elem(&jank_execs, &tgid);
+
+	if (!exec || exec->looped)
+		return t;
+	startup__settle(exec, task);
+	if (!startup__make(exec, tgid))
+		return t;
+	if (!opening__holds(opening, task)) {
+		opening->wait.got = 0;
+		opening->wait.first = 0;
+		opening->sleep_cnt = KREAD(task, nvcsw);
+	}
+	opening->start_ns = exec->begin_ns;
+	opening->cpu_ns = exec->cpu_ns;
+	if (!t)
+		t = thread__create(task);
+	if (t && thread__end_trial(t))
+		t->phase = JANK_PHASE_NONE;
+	if (t)
+		opening__open(t, task, opening);
+	return t;
+}
+
+/*
+ * May the start-up be opened there? A main thread that starts others waits in futexes, each of
+ * which may be its park: what it has tried so is no loop yet.
+ */
+static __always_inline bool opening__may_start_up(const struct jank_thread *t,
+						  struct task_struct *task)
+{
+	if (!t)
+		return true;
+	if (t->trial)
+		return t->loop == JANK_LOOP_PARK && !startup__of(task);
+	return t->fd < 0 && !t->start_ns && !thread__waits(t);
 }
 
 /* The iterator meets a task. Returns its state, which is new if a dispatch was opened. */
@@ -189,6 +251,9 @@ static __always_inline struct jank_thread *opening__meet(struct jank_thread *t,
 	else if (opening->fd == JANK_OPENING_WITHDRAWN && t && t->start_ns &&
 		 t->ready_cnt == JANK_READY_BEFORE)
 		opening__forget(t);
+	if (opening->fd == JANK_OPENING_STARTUP && !filter__is_left(task) &&
+	    opening__may_start_up(t, task))
+		return opening__start_up(t, task, opening);
 	if ((opening->fd < 0 && opening->fd != JANK_OPENING_BY_STACK) ||
 	    !opening__holds(opening, task) || !filter__wants(opening->loop) ||
 	    filter__is_left(task))

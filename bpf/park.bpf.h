@@ -37,7 +37,8 @@ static __always_inline bool park__reads_socket(struct task_struct *task, struct 
 
 static __always_inline bool park__is_known(const struct jank_thread *t)
 {
-	return t->loop == JANK_LOOP_PARK && !t->trial && t->phase != JANK_PHASE_CANDIDATE;
+	return t->loop == JANK_LOOP_PARK && !t->trial && t->phase != JANK_PHASE_CANDIDATE &&
+	       !startup__is(t);
 }
 
 /*
@@ -177,6 +178,8 @@ WALKED_ONCE_BY_POINTER int park__verdict(struct jank_thread *t, __u32 class, u64
 /* Starts a trial: the thread waits here on probation. */
 static __always_inline void park__try(struct jank_thread *t, u64 sp, s32 nr, u64 script)
 {
+	if (startup__on() && t->trial)
+		startup__moves(t, KERNEL_CURRENT());
 	thread__try(t);
 	t->loop = JANK_LOOP_PARK;
 	t->place.sp = sp;
@@ -314,6 +317,18 @@ static __noinline int park__gives_up(struct jank_thread *t, struct task_struct *
 	return true;
 }
 
+/* The same in its start-up, where only what is certain ends it. */
+static __noinline int park__ends_startup(struct jank_thread *t, struct task_struct *task,
+					 __u32 class, u64 now)
+{
+	if (park__verdict(t, class, now) != JANK_PARK_YES ||
+	    (t->parks & JANK_PARKS_ANY_FUTEX && t->park_cnt < PARK_TURNS))
+		return false;
+	startup__end(t, now);
+	park__adopt(t, task, now);
+	return true;
+}
+
 /*
  * A thread with an open dispatch goes to sleep. Returns true when that is its loop's wait, which
  * ends the dispatch.
@@ -325,6 +340,8 @@ WALKED_ONCE_BY_POINTER int park__leaves(struct jank_thread *t, __u32 state, u64 
 
 	if (!t)
 		return 0;
+	if (startup__is(t))
+		return park__ends_startup(t, task, class, now);
 	if (t->service && t->loop == JANK_LOOP_PARK && client__is_awaited(t, task)) {
 		loop_wait__close(t, task, now);
 		t->phase = JANK_PHASE_PARKED;
@@ -388,7 +405,7 @@ static __noinline int park__was_one(struct jank_thread *t, struct task_struct *t
 	__u32 verdict = chain__was_park(t);
 	u64 left = t->span.rec.t_ns;
 
-	if (!verdict)
+	if (!verdict || startup__is(t))
 		return false;
 	if (verdict == JANK_PARK_YES && park__gives_up(t, task))
 		return true;

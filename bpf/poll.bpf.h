@@ -10,6 +10,7 @@
 #include "bpf/chain.bpf.h"
 #include "bpf/loop_wait.bpf.h"
 #include "bpf/poll_place.bpf.h"
+#include "bpf/startup_poll.bpf.h"
 
 /*
  * Number of turns that make a loop. Fewer are needed in a process that maps a library known for
@@ -126,6 +127,8 @@ WALKED_ONCE_BY_POINTER int poll__looks_often(struct jank_thread *t, const struct
  */
 static __noinline int poll__try(struct jank_thread *t, const struct jank_place *at, __u32 turn_cnt)
 {
+	if (startup__on() && t->trial)
+		startup__moves(t, KERNEL_CURRENT());
 	thread__try(t);
 	t->loop = JANK_LOOP_POLL;
 	t->phase = JANK_PHASE_WAITING;
@@ -218,7 +221,7 @@ static __always_inline void poll__learn(struct jank_thread *t, struct task_struc
 	bool moves = t->loop == JANK_LOOP_POLL && !is_new && !t->nested_left &&
 		     !poll__here(&t->place, at);
 
-	if (t->trial || is_new || moves)
+	if (t->trial || is_new || moves || startup__is(t))
 		poll__ask_callers(t);
 }
 
@@ -549,7 +552,7 @@ static __noinline struct jank_thread *poll__thread(struct task_struct *task,
 {
 	struct jank_thread *t = thread__get(task);
 
-	if (t && (t->loop == JANK_LOOP_POLL || poll__is_in_epolls(t)))
+	if (t && (t->loop == JANK_LOOP_POLL || poll__is_in_epolls(t) || startup__is(t)))
 		return t;
 	if (t ? t->rests || (t->off && off__ends(t, task)) : filter__is_left(task))
 		return NULL;
@@ -577,6 +580,18 @@ static __noinline int poll__begins_trial(struct jank_thread *t, struct task_stru
 	return true;
 }
 
+/* Does a poll of a main thread belong to its start-up? See startup_poll.bpf.h. */
+static __noinline int poll__is_startups(struct jank_thread *t, struct task_struct *task,
+					const struct jank_place *at)
+{
+	struct pt_regs *regs = compat__user_regs(task);
+
+	return startup__on() &&
+	       !startup__polled(t, at,
+				poll__turns_needed(task, regs, poll__class(at->nr)) ||
+					poll__looks_often(t, at));
+}
+
 /* poll, ppoll, select, pselect6 or io_uring_enter returned. */
 static __always_inline void poll__turn(struct task_struct *task, struct pt_regs *regs,
 				       const struct jank_place *at, long ret)
@@ -592,7 +607,8 @@ static __always_inline void poll__turn(struct task_struct *task, struct pt_regs 
 	}
 	poll__learn(t, task, at);
 	if (t->loop != JANK_LOOP_POLL) {
-		if (!poll__may_try(t, at) || !poll__begins_trial(t, task, at))
+		if (poll__is_startups(t, task, at) || !poll__may_try(t, at) ||
+		    !poll__begins_trial(t, task, at))
 			return;
 	}
 	now = bpf_ktime_get_ns();

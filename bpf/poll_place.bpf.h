@@ -164,6 +164,12 @@ static __always_inline bool poll__set_includes(const struct pt_regs *regs, s32 f
 	return bits >> fd % 8 & 1;
 }
 
+/* Does the select that has not returned yet wait for standard input? */
+static __always_inline bool poll__selects_input(struct task_struct *task, __u32 class)
+{
+	return class == JANK_CLASS_SELECT && poll__set_includes(compat__user_regs(task), 0);
+}
+
 /*
  * Stores the set of a select that has not returned yet: it overwrites the set with its result.
  */

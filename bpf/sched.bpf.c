@@ -254,18 +254,22 @@ static __always_inline bool sched__is_loop(const struct jank_thread *t)
 
 /*
  * The child has not run yet (kernel_clone in kernel/fork.c), so nothing of it is missed. Loaded
- * with -f only.
+ * with -f, and with -a for start-ups.
  */
 TRACEPOINT("sched_process_fork")
 int BPF_PROG(jank_on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	__u32 parent_tgid = pids__tgid(parent), tgid = pids__tgid(child), one = 1;
 
-	if (tgid == parent_tgid || !bpf_map_lookup_elem(&jank_tgids, &parent_tgid))
+	if (tgid == parent_tgid ||
+	    !(jank_conf.all ? filter__admits(parent)
+			    : bpf_map_lookup_elem(&jank_tgids, &parent_tgid) != NULL))
 		return 0;
 	preempt__disable();
-	if (bpf_map_update_elem(&jank_tgids, &tgid, &one, BPF_ANY))
+	if (!jank_conf.all && bpf_map_update_elem(&jank_tgids, &tgid, &one, BPF_ANY))
 		lost__add(JANK_LOST_NO_THREAD);
+	if (startup__on())
+		startup__fork(parent, child);
 	preempt__enable();
 	return 0;
 }
@@ -279,12 +283,14 @@ static __always_inline void sched__exit(struct task_struct *task, __u32 tgid)
 		bpf_map_delete_elem(&jank_pollers, &tgid);
 		bpf_map_delete_elem(&jank_parkers, &tgid);
 		filter__forget_left(tgid);
+		if (startup__on())
+			startup__exit(tgid);
 	}
 	t = thread__get(task);
 	if (!t)
 		return;
 	now = bpf_ktime_get_ns();
-	if (t->start_ns && loop__lives(t, task) && !sched__ends_in_wait(t, task))
+	if (t->start_ns && !startup__is(t) && loop__lives(t, task) && !sched__ends_in_wait(t, task))
 		thread__close(t, task, now, JANK_END_EXIT);
 	thread__forget_dispatch(t);
 	t->phase = JANK_PHASE_NONE;
@@ -335,12 +341,16 @@ static __always_inline void sched__exec(struct task_struct *task, pid_t machine_
 		filter__forget_left(tgid);
 	}
 	script__forget(pids__tid(task));
+	if (startup__on() && filter__maybe(task))
+		admitted ? startup__exec(task, bpf_ktime_get_ns()) : startup__exit(tgid);
 	t = thread__get_as(task, old_tid);
 	if (jank_conf.all ? !t && !(compat && jank_conf.compat_apart) : !admitted)
 		return;
 	now = bpf_ktime_get_ns();
 	if (t) {
-		if (t->start_ns)
+		if (startup__is(t))
+			thread__forget_dispatch(t);
+		else if (t->start_ns)
 			thread__close_as(t, task, now, JANK_END_EXEC, old_tid, true);
 		t->phase = JANK_PHASE_NONE;
 		t->looper_entry = 0;

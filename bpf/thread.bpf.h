@@ -16,6 +16,16 @@
 #include "bpf/thread_table.bpf.h"
 #include "bpf/waker_watch_on.bpf.h"
 
+/* Are start-ups watched? By typed probes only: the task iterator opens them. */
+static __always_inline bool startup__on(void)
+{
+#ifdef JANK_PLAIN
+	return false;
+#else
+	return jank_conf.startup_ns;
+#endif
+}
+
 /* Generation of user space's answers about processes with parks; 0: none yet. */
 static __always_inline __u32 thread__park_gen(void)
 {
@@ -33,8 +43,11 @@ static __always_inline void thread__may_park(struct jank_thread *t, __u32 parks)
 		t->loop = JANK_LOOP_PARK;
 		t->phase = JANK_PHASE_CANDIDATE;
 	}
-	if (t->phase == JANK_PHASE_CANDIDATE || t->trial)
-		t->parks = parks;
+	if (t->ready_cnt == JANK_READY_STARTUP && t->phase == JANK_PHASE_DISPATCH && t->fd < 0)
+		t->loop = JANK_LOOP_PARK;
+	else if (t->phase != JANK_PHASE_CANDIDATE && !t->trial)
+		return;
+	t->parks = parks;
 }
 
 /* Time of the last update of sum_exec_runtime, by CLOCK_MONOTONIC. */
@@ -310,6 +323,11 @@ static __always_inline void thread__forget_dispatch(struct jank_thread *t)
 	}
 }
 
+static __always_inline __u32 thread__next_trial(const struct jank_thread *t)
+{
+	return t->trial_cnt < JANK_TRIAL_MAX ? t->trial_cnt + 1 : 1;
+}
+
 /*
  * The thread is on probation from here on: it waits where it may have its loop. Its dispatches are
  * sent, but user space holds them back until the loop is certain. Records of an earlier place are
@@ -323,7 +341,7 @@ WALKED_ONCE_BY_POINTER int thread__try(struct jank_thread *t)
 		thread__forget_dispatch(t);
 	if (t->dispatch_cnt)
 		thread__clear_counts(t);
-	t->trial_cnt = t->trial_cnt < JANK_TRIAL_MAX ? t->trial_cnt + 1 : 1;
+	t->trial_cnt = thread__next_trial(t);
 	t->trial = t->trial_cnt;
 	t->trial_ns = bpf_ktime_get_ns();
 	return 0;

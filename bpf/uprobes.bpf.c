@@ -74,6 +74,8 @@ static __always_inline void mark__begin(struct jank_thread *t, struct task_struc
 
 	if (jank_conf.marks_hz && !(++t->handled.met_cnt & (PACE_CNT - 1)))
 		mark__pace(&t->handled, task);
+	if (startup__is(t))
+		return;
 	if (!t->start_ns) {
 		if (t->loop != JANK_LOOP_CUSTOM)
 			return;
@@ -120,6 +122,8 @@ static __always_inline void mark__end(struct task_struct *task)
 	now = bpf_ktime_get_ns();
 	if (t->loop != JANK_LOOP_CUSTOM) {
 		thread__end_trial(t);
+		if (startup__is(t))
+			startup__end(t, now);
 		thread__forget_dispatch(t);
 		t->loop = JANK_LOOP_CUSTOM;
 		loop_wait__announce(now);

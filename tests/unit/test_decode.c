@@ -74,7 +74,7 @@ static void test_sizes(void)
 
 static void test_unknown(void)
 {
-	static const uint16_t unknown[] = { 0, 5, 16, 1000, 0x8001, UINT16_MAX };
+	static const uint16_t unknown[] = { 0, 5, 17, 1000, 0x8001, UINT16_MAX };
 
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
 		struct jank_rec rec = fixture__hdr(unknown[i], sizeof(rec), 11);

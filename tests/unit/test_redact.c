@@ -24,8 +24,8 @@
 /* Texts that are never hashed: words, patterns, and those with redact=no in schema/fields.tbl. */
 static const char *const readable[] = {
 	"schema", "id", "start", "loop", "severity", "kernel", "arch", "events", "kind", "what",
-	"signature", "priority", "policy", "role", "state", "syscall", "turns", "began", "build_id",
-	"app_build_id", "network", "language", "reason", "waits_in", "reduced", "gone",
+	"signature", "priority", "policy", "role", "state", "syscall", "turns", "began", "phase",
+	"build_id", "app_build_id", "network", "language", "reason", "waits_in", "reduced", "gone",
 	/* of a Fault, which is made of redacted records */
 	"key", "summary", "process", "first", "last", "grouped_by",
 	/* of a LeftOut, likewise */

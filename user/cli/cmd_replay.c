@@ -227,6 +227,8 @@ static int set_loops(struct replay *r, struct summary *summary)
 {
 	int res = hists__list(loops__ended(r->loops), &summary->loops, &summary->loop_cnt);
 
+	if (!res)
+		loops__set_first_turns(r->loops, summary->loops, summary->loop_cnt);
 	for (size_t i = 0; !res && i < summary->loop_cnt; i++) {
 		const struct identity *process =
 			answers__process(r->answers, summary->loops[i].pid);
@@ -270,6 +272,7 @@ static void set_judge(struct replay *r)
 		.threshold_ns =
 			r->opts->threshold_given ? r->opts->threshold_ns : session->threshold_ns,
 		.hang_ns = session->hang_ns,
+		.startup_ns = r->opts->startup_ns ? r->opts->startup_ns : session->startup_ns,
 		.fps = r->opts->fps_given ? r->opts->fps : session->fps,
 		.debugging = r->opts->debugging,
 		.host = &r->host,

@@ -186,6 +186,7 @@ GROWN(thread, thread, JANK_THREAD_SZ_STARTS, JANK_THREAD_SZ_OLD)
 	}
 FIXED(loop, loop)
 FIXED(exec, exec)
+FIXED(started_fixed, started)
 FIXED(wait, wait)
 FIXED(message_fixed, message)
 FIXED(waited_fixed, waited)
@@ -197,6 +198,13 @@ static int decode_waited(const void *data, size_t len, struct event *ret)
 
 	ret->waited.name[JANK_WAITED_NAME_SZ - 1] = '\0';
 	return res;
+}
+
+static int decode_started(const void *data, size_t len, struct event *ret)
+{
+	int res = decode_started_fixed(data, len, ret);
+
+	return !res && ret->started.end_ns < ret->started.begin_ns ? -EBADMSG : res;
 }
 
 static int decode_block(const void *data, size_t len, struct event *ret)
@@ -272,6 +280,7 @@ static const struct row {
 #define decode_COPY		 decode_copy
 #define decode_SCRIPT		 decode_script
 #define decode_MARKS		 decode_marks
+#define decode_STARTED		 decode_started
 #define ROW(nr, NAME, type, key) [nr] = { key, decode_##NAME },
 	JANK_RECORDS(ROW)
 };

@@ -103,6 +103,7 @@ static int add_session(struct answers *a, ProtobufCMessage *message)
 	a->session.known = true;
 	a->session.threshold_ns = m->threshold_ns;
 	a->session.hang_ns = m->hang_ns;
+	a->session.startup_ns = m->startup_ns;
 	a->session.fps = m->fps;
 	a->session.real_offset_ns = m->real_offset_ns;
 	a->session.host = (struct host_info){ .boot_id = m->boot_id };
@@ -233,7 +234,9 @@ static const Jankbpf__JournalAnswers *of_record(const struct answers *a,
 						const struct jank_rec_block *rec)
 {
 	enum block_type type = rec->hdr.kind == JANK_REC_HANG ? BLOCK_HANG : BLOCK_JANK;
-	uint32_t hang = hang__number(type, dispatch__delay(rec));
+	uint32_t hang = rec->ready_cnt == JANK_READY_STARTUP
+				? rec->hdr.flags
+				: hang__number(type, dispatch__delay(rec));
 	const struct entry *entry =
 		find(a, key_of(rec->hdr.tid, rec->start_ns, hang, JOURNAL_ANSWERS));
 

@@ -21,7 +21,7 @@ struct answers;
 
 struct answers_session {
 	bool known; /* the journal has such a record */
-	uint64_t threshold_ns, hang_ns, elapsed_ns;
+	uint64_t threshold_ns, hang_ns, startup_ns, elapsed_ns;
 	unsigned fps;
 	int64_t real_offset_ns;
 	struct host_info host; /* strings belong to the table */

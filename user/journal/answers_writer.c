@@ -364,6 +364,7 @@ int journal__add_session(struct journal_writer *jw, const struct judge *judge, u
 
 	SET(&session, threshold_ns, judge->threshold_ns);
 	SET(&session, hang_ns, hang_ns);
+	SET(&session, startup_ns, judge->startup_ns);
 	SET(&session, fps, judge->fps);
 	SET(&session, real_offset_ns, judge->real_offset_ns);
 	session.boot_id = judge->host->boot_id;

@@ -271,12 +271,17 @@ const char *block__loop(const struct block *block)
 
 bool block__turns_unknown(const struct block *block)
 {
-	return block->loop == JANK_LOOP_PARK && !block->message;
+	return block->loop == JANK_LOOP_PARK && !block->message && !block__is_startup(block);
 }
 
 bool block__began_before(const struct block *block)
 {
 	return block->ready_cnt == JANK_READY_BEFORE;
+}
+
+bool block__is_startup(const struct block *block)
+{
+	return block->ready_cnt == JANK_READY_STARTUP;
 }
 
 uint64_t block__delay(const struct block *block)
@@ -301,6 +306,8 @@ uint32_t hang__number(enum block_type type, uint64_t delay_ns)
 
 uint32_t block__hang(const struct block *block)
 {
+	if (block__is_startup(block))
+		return block->trial;
 	return hang__number(block->type, block__delay(block));
 }
 

@@ -403,6 +403,7 @@ struct loop_hist {
 	uint64_t dispatch_cnt, block_cnt;
 	struct durations durations; /* of the dispatches */
 	struct durations starts;    /* start delays of dispatches after a wait that slept */
+	uint64_t first_turn_ns;	    /* from the start of the process; 0: not known */
 };
 
 /* Commands that the user asked for on records. */
@@ -501,6 +502,9 @@ bool block__turns_unknown(const struct block *block);
 
 /* True if the dispatch was open already when the trace began; it took at least its duration. */
 bool block__began_before(const struct block *block);
+
+/* True if it is the start-up of the program: from its exec or fork to its loop's first wait. */
+bool block__is_startup(const struct block *block);
 
 /* Delay that a client saw, in ns: start delay plus duration. */
 uint64_t block__delay(const struct block *block);

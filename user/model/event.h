@@ -35,6 +35,7 @@ struct event {
 		struct stack_event stack;    /* STACK and OTHER */
 		struct jank_rec_thread thread;
 		struct jank_rec_exec exec;
+		struct jank_rec_started started;
 		struct jank_rec_marks marks;
 		struct jank_rec_wait wait;
 		struct jank_rec_message message;

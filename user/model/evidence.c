@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/text.h"
 #include "model/chain/wait_reason.h"
 #include "model/sample.h"
 
@@ -128,6 +130,72 @@ void evidence__sort(struct evidence *evidence, struct losses *losses)
 	if (evidence->sample_cnt)
 		qsort(evidence->samples, evidence->sample_cnt, sizeof(struct sample), by_time);
 	tasks__sort(evidence->preemptors, evidence->preemptor_cnt);
+}
+
+int evidence__append(struct evidence *to, struct evidence *from)
+{
+	size_t cnt = to->sample_cnt + from->sample_cnt;
+	struct sample *samples;
+
+	if (!to->sample_cnt) {
+		evidence__clear(to);
+		*to = *from;
+		*from = (struct evidence){ 0 };
+		return 0;
+	}
+	samples = realloc(to->samples, cnt * sizeof(*samples));
+	if (!samples)
+		return -ENOMEM;
+	if (from->sample_cnt)
+		memcpy(samples + to->sample_cnt, from->samples,
+		       from->sample_cnt * sizeof(*samples));
+	to->samples = samples;
+	to->sample_cnt = to->sample_cap = cnt;
+	to->capped_cnt += from->capped_cnt;
+	to->preemptors_capped_cnt += from->preemptors_capped_cnt + from->preemptor_cnt;
+	from->sample_cnt = 0;
+	evidence__clear(from);
+	count_bytes(to);
+	return 0;
+}
+
+void evidence__end(struct evidence *evidence, uint64_t end_ns)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < evidence->sample_cnt; i++) {
+		if (evidence->samples[i].t_ns < end_ns)
+			evidence->samples[cnt++] = evidence->samples[i];
+		else
+			sample__free(&evidence->samples[i]);
+	}
+	evidence->sample_cnt = cnt;
+	count_bytes(evidence);
+}
+
+/* Of devpts the name is a number; its path ends at the root of that file system. */
+static bool is_terminal(const struct jank_rec_waited *rec)
+{
+	const char *name = rec->name;
+
+	if (!(rec->hdr.flags & JANK_WAITED_FILE) || !S_ISCHR(rec->mode))
+		return false;
+	return text__begins(name, "tty") || !strcmp(name, "console") ||
+	       (*name && strspn(name, "0123456789") == strlen(name));
+}
+
+uint64_t evidence__terminal_ns(const struct evidence *evidence)
+{
+	uint64_t ret = 0;
+
+	for (size_t i = 0; i < evidence->sample_cnt; i++) {
+		const struct sample *sample = &evidence->samples[i];
+
+		if (sample->state >= JANK_STATE_FIRST_BLOCKED && sample->waited &&
+		    is_terminal(&sample->waited->raw))
+			ret += sample->ns;
+	}
+	return ret;
 }
 
 static int add_preemptors(struct evidence *evidence, const struct stack_event *event,

@@ -52,6 +52,15 @@ void evidence__sort(struct evidence *evidence, struct losses *losses);
 /* Time in which it was stopped because its cgroup was frozen. */
 uint64_t evidence__frozen_ns(const struct evidence *evidence);
 
+/* Moves all to the end of another one. 0; -ENOMEM: both are as before. */
+int evidence__append(struct evidence *to, struct evidence *from);
+
+/* Drops the samples from end_ns on. */
+void evidence__end(struct evidence *evidence, uint64_t end_ns);
+
+/* Time in which it waited for input from a terminal, so for its user; at most all spans. */
+uint64_t evidence__terminal_ns(const struct evidence *evidence);
+
 /* Deep copy. 0 or -ENOMEM; the caller must clear ret in both cases. */
 int evidence__copy(struct evidence *ret, const struct evidence *from);
 void evidence__clear(struct evidence *evidence); /* frees the contents; it is empty afterwards */

@@ -86,7 +86,7 @@ uint32_t dropped_frames(uint64_t ns, unsigned fps)
 	return cnt < UINT32_MAX ? cnt : UINT32_MAX;
 }
 
-static void set_times(struct block *block, const struct judge *judge,
+static void set_times(struct block *block, const struct judge *judge, uint64_t threshold_ns,
 		      const struct jank_rec_block *rec)
 {
 	block->start_known = rec->start_delay_ns != JANK_START_DELAY_UNKNOWN;
@@ -94,10 +94,11 @@ static void set_times(struct block *block, const struct judge *judge,
 	block->start_ns = rec->start_ns;
 	block->real_offset_ns = judge->real_offset_ns;
 	block->duration_ns = rec->duration_ns;
-	block->threshold_ns = judge->threshold_ns;
+	block->threshold_ns = threshold_ns;
 	block->cpu_ns = rec->cpu_ns;
 	memcpy(block->state_ns, rec->state_ns, sizeof(block->state_ns));
-	block->dropped_frames = dropped_frames(block__delay(block), judge->fps);
+	if (rec->ready_cnt != JANK_READY_STARTUP) /* there was nothing to draw yet */
+		block->dropped_frames = dropped_frames(block__delay(block), judge->fps);
 	block->loop = rec->loop;
 	block->fd = rec->fd;
 	block->ready_cnt = rec->ready_cnt;
@@ -146,10 +147,17 @@ int judge__dispatch(struct judge *judge, struct dispatch *dispatch, const struct
 		    const struct machine_load *load, struct block **ret)
 {
 	const struct jank_rec_block *rec = &dispatch->rec;
+	bool startup = rec->ready_cnt == JANK_READY_STARTUP;
+	uint64_t threshold_ns = startup ? judge->startup_ns : judge->threshold_ns;
 	uint64_t delay_ns = dispatch__delay(rec);
 	struct block *block;
 
-	if (delay_ns <= judge->threshold_ns)
+	if (startup)
+		evidence__end(&dispatch->evidence, rec->start_ns + rec->duration_ns);
+	if (startup && (!threshold_ns ||
+			delay_ns - evidence__terminal_ns(&dispatch->evidence) <= threshold_ns))
+		return 0;
+	if (delay_ns <= threshold_ns)
 		return 0;
 	if (!judge->debugging && mostly_stopped(dispatch)) {
 		judge->stopped_cnt +=
@@ -163,7 +171,7 @@ int judge__dispatch(struct judge *judge, struct dispatch *dispatch, const struct
 	block->hang_reported = dispatch->hang_reported;
 	block->hang_told_ns = dispatch->hang_told_ns;
 	block->over_hang = judge->hang_ns && delay_ns > judge->hang_ns;
-	set_times(block, judge, rec);
+	set_times(block, judge, threshold_ns, rec);
 	block->load = *load;
 	block->load.busy = block__runnable(block) > delay_ns / 5;
 	if (set_host(block, judge->host) || set_process(block, rec, process) || set_id(block) ||

@@ -11,12 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "model/chain/thread_history.h"
 #include "model/evidence.h"
+#include "model/first_turns.h"
 
 #define THREAD_MAX     65536
-#define EXPLAINED_PART 20 /* ignore waits below 1/20 of the dispatch */
+#define ENDED_NS       (2 * NS_PER_SEC) /* a child may continue the start-up */
+#define EXPLAINED_PART 20		/* ignore waits below 1/20 of the dispatch */
 
 /*
  * A handler in which the loop turns has evidence of its own, beside that of the turns: an entry
@@ -24,11 +27,18 @@
  */
 #define NESTED_KEY (1u << 31)
 
+/*
+ * A start-up is sent again when it turns out to have lasted longer, while the thread has other
+ * dispatches: its evidence is kept beside theirs.
+ */
+#define STARTUP_KEY (1u << 30)
+
 struct thread {
 	uint32_t tid;	       /* or with NESTED_KEY */
 	uint64_t dispatch_ns;  /* start of the dispatch of this evidence */
 	uint64_t hang_due_ns;  /* due time of the dispatch reported as a hang; 0: none */
 	uint64_t hang_told_ns; /* its delay at the last report */
+	uint64_t ended_ns;     /* its process ended without a loop; 0: not known */
 	struct evidence evidence;
 	struct holder holder; /* for the evidence */
 	UT_hash_handle hh;
@@ -41,6 +51,7 @@ struct loops {
 	struct thread *threads;
 	struct budget *budget;
 	struct thread_history *history; /* threads that may have caused waits */
+	struct first_turns *first_turns;
 	struct hists *ended;
 };
 
@@ -54,7 +65,8 @@ struct loops *loops__new(struct losses *losses)
 	loops->ended = hists__new();
 	loops->history = thread_history__new(HISTORY_BYTES_MAX, losses);
 	loops->budget = budget__new(BUDGET_BYTES_MAX);
-	if (loops->ended && loops->history && loops->budget)
+	loops->first_turns = first_turns__new();
+	if (loops->ended && loops->history && loops->budget && loops->first_turns)
 		return loops;
 	loops__free(loops);
 	return NULL;
@@ -79,6 +91,7 @@ void loops__free(struct loops *loops)
 	hists__free(loops->ended);
 	thread_history__free(loops->history);
 	budget__free(loops->budget);
+	first_turns__free(loops->first_turns);
 	free(loops);
 }
 
@@ -87,9 +100,30 @@ int loops__name_ended(struct loops *loops, const struct identity *process)
 	return hists__name(loops->ended, process);
 }
 
+void loops__on_exit(struct loops *loops, uint32_t pid, uint64_t now_ns)
+{
+	struct thread *thread;
+
+	HASH_FIND(hh, loops->threads, &pid, sizeof(pid), thread);
+	if (thread)
+		thread->ended_ns = now_ns;
+}
+
 void loops__rest(struct loops *loops, uint64_t now_ns, uint64_t open_ns)
 {
+	struct thread *thread, *next;
+
+	HASH_ITER (hh, loops->threads, thread, next)
+		if (thread->ended_ns && now_ns - thread->ended_ns > ENDED_NS)
+			drop_thread(loops, thread);
 	thread_history__rest(loops->history, now_ns, open_ns);
+}
+
+void loops__set_first_turns(const struct loops *loops, struct loop_hist *list, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		list[i].first_turn_ns =
+			first_turns__of(loops->first_turns, list[i].pid, list[i].loop);
 }
 
 struct hists *loops__ended(const struct loops *loops)
@@ -261,6 +295,43 @@ static int explain(const struct loops *loops, struct dispatch *dispatch)
 	return chain__build(loops->history, &ask, &dispatch->chain);
 }
 
+static void append(struct loops *loops, struct thread *to, struct thread *from)
+{
+	if (evidence__append(&to->evidence, &from->evidence))
+		return;
+	account(loops, from);
+	account(loops, to);
+}
+
+/* A parent began the start-up: it has the evidence of its part. */
+static void append_parents(struct loops *loops, struct thread *to)
+{
+	struct thread *from, *next;
+
+	HASH_ITER (hh, loops->threads, from, next)
+		if (from != to && from->dispatch_ns == to->dispatch_ns &&
+		    from->tid != (to->tid & ~STARTUP_KEY) && from->evidence.sample_cnt)
+			append(loops, to, from);
+}
+
+/*
+ * Moves the evidence of a start-up to its own entry, where a later record of it finds it. That one
+ * lasts longer, and has the evidence of the dispatch that was open on probation, too. Returns that
+ * entry or NULL.
+ */
+static struct thread *startup_of(struct loops *loops, const struct jank_rec_block *rec)
+{
+	struct thread *startup = thread_of(loops, &rec->hdr, STARTUP_KEY, rec->start_ns), *thread;
+
+	if (startup && !startup->evidence.sample_cnt)
+		append_parents(loops, startup);
+	HASH_FIND(hh, loops->threads, &rec->hdr.tid, sizeof(rec->hdr.tid), thread);
+	if (startup && thread && thread->dispatch_ns >= rec->start_ns &&
+	    thread->dispatch_ns < rec->start_ns + rec->duration_ns)
+		append(loops, startup, thread);
+	return startup;
+}
+
 /* The stack of one nested wait stands for all of them. */
 static void set_nested(struct dispatch *dispatch)
 {
@@ -274,7 +345,9 @@ static int on_block(struct loops *loops, const struct event *event, struct dispa
 {
 	const struct jank_rec_block *rec = &event->block;
 	uint32_t nested = rec->end == JANK_END_NESTED ? NESTED_KEY : 0;
-	struct thread *thread = thread_of(loops, &rec->hdr, nested, rec->start_ns);
+	bool is_startup = rec->ready_cnt == JANK_READY_STARTUP;
+	struct thread *thread = is_startup ? startup_of(loops, rec)
+					   : thread_of(loops, &rec->hdr, nested, rec->start_ns);
 	struct dispatch *dispatch = calloc(1, sizeof(*dispatch));
 	int res = 0;
 
@@ -282,7 +355,9 @@ static int on_block(struct loops *loops, const struct event *event, struct dispa
 		return -ENOMEM;
 	dispatch->rec = *rec;
 	dispatch->hang = event->kind == JANK_REC_HANG;
-	if (thread)
+	if (thread && is_startup)
+		res = evidence__copy(&dispatch->evidence, &thread->evidence);
+	else if (thread)
 		res = give_evidence(loops, dispatch, thread);
 	set_nested(dispatch);
 	evidence__sort(&dispatch->evidence, loops->losses);
@@ -309,6 +384,7 @@ static int on_thread_end(struct loops *loops, const struct event *event)
 {
 	forget(loops, event->hdr.tid);
 	forget(loops, event->hdr.tid | NESTED_KEY);
+	forget(loops, event->hdr.tid | STARTUP_KEY);
 	return hists__add(loops->ended, &event->thread);
 }
 
@@ -328,6 +404,9 @@ static int take_in(struct loops *loops, const struct event *event, struct dispat
 		return on_block(loops, event, ret);
 	case JANK_REC_THREAD:
 		return on_thread_end(loops, event);
+	case JANK_REC_STARTED:
+		forget(loops, event->hdr.tid | STARTUP_KEY);
+		return first_turns__add(loops->first_turns, &event->started);
 	}
 	return 0;
 }

@@ -66,13 +66,23 @@ void dispatch__free(struct dispatch *dispatch);
 int loops__name_ended(struct loops *loops, const struct identity *process);
 
 /* Counts of ended threads; borrowed. An agent folds them (hists__fold). */
+/*
+ * A process ended without a loop: what its main thread has is dropped by loops__rest when it is no
+ * longer needed.
+ */
+void loops__on_exit(struct loops *loops, uint32_t pid, uint64_t now_ns);
+
+/* Sets first_turn_ns of these. */
+void loops__set_first_turns(const struct loops *loops, struct loop_hist *list, size_t cnt);
+
 struct hists *loops__ended(const struct loops *loops);
 
 /* --- The judge: turns a dispatch into a block if it exceeds the threshold. */
 
 struct judge {
 	uint64_t threshold_ns;
-	uint64_t hang_ns; /* 0: none */
+	uint64_t hang_ns;    /* 0: none */
+	uint64_t startup_ns; /* the threshold of start-ups; 0: none is reported */
 	unsigned fps;
 	bool debugging;		      /* also report blocks that were stopped most of the time */
 	const struct host_info *host; /* borrowed; the strings are copied into each block */

@@ -37,6 +37,7 @@ const struct config_key config_keys[] = {
 	SAME("select", "main-thread", false),
 	SAME("block", "threshold", true),
 	SAME("block", "hang", false),
+	SAME("block", "startup", false),
 	SAME("block", "fps", true),
 	SAME("block", "debugging", false),
 	SAME("block", "concern", true),

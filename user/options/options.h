@@ -85,7 +85,7 @@ struct options {
 	bool workers;	/* --workers: treat threads of pools as loops, too */
 	char **argv;	/* after --: NULL-terminated, borrowed from main's argv; or NULL */
 	const char *as; /* --as: COMMAND's user; NULL: ours */
-	uint64_t threshold_ns, hang_ns;
+	uint64_t threshold_ns, hang_ns, startup_ns;
 	unsigned fps;
 	bool threshold_given, fps_given; /* for replay: else the recording's value */
 	enum probe_backend backend;

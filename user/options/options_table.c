@@ -60,6 +60,7 @@ enum {
 /* Keys of options without a short form. */
 enum {
 	KEY_HANG = 256,
+	KEY_STARTUP,
 	KEY_MAIN_THREAD,
 	KEY_NO_FOLLOW,
 	KEY_AS,
@@ -271,6 +272,12 @@ const struct option_row option_rows[] = {
 		  "20 and "
 		  "200 s), and as a block at its end. Not shorter than the threshold: "
 		  "where the threshold is longer than the default, it takes its place." },
+	{ SECTION_BLOCK, KEY_STARTUP, "startup", "TIME", "0", TRACES | REPLAY,
+	  option__set_long_time, AT(startup_ns), .min = 100 * NS_PER_MS, .max = 24 * HOUR_NS,
+	  .zero = true, .help = "a start-up that takes longer is a block; 0 = none is watched",
+	  .more = "From the exec or fork of a process that is traced then to the first wait in the "
+		  "loop of its main thread. Waits for a terminal do not count. A program that "
+		  "reaches no loop gives nothing." },
 	{ SECTION_BLOCK, KEY_FPS, "fps", "HZ", "60", RUNS | REPLAY, option__set_unsigned, AT(fps),
 	  .min = 1, .max = 1000, .help = "frame rate for the dropped-frames figure" },
 	{ SECTION_BLOCK, KEY_DEBUGGING, "debugging", NULL, NULL, TRACES | REPLAY, option__set_flag,

@@ -267,7 +267,9 @@ void opening_bpf_fds__close(struct opening_bpf_fds *maps)
 		close(maps->openings_fd);
 	if (maps->copies_fd >= 0)
 		close(maps->copies_fd);
-	*maps = (struct opening_bpf_fds){ -1, -1 };
+	if (maps->execs_fd >= 0)
+		close(maps->execs_fd);
+	*maps = (struct opening_bpf_fds){ -1, -1, -1 };
 }
 
 int opening_bpf_fds__put(const struct opening_bpf_fds *maps, uint32_t tid,
@@ -284,6 +286,32 @@ int opening_bpf_fds__get(const struct opening_bpf_fds *maps, uint32_t tid, struc
 void opening_bpf_fds__drop(const struct opening_bpf_fds *maps, uint32_t tid)
 {
 	bpf_map_delete_elem(maps->openings_fd, &tid);
+}
+
+size_t opening_bpf_fds__execs(const struct opening_bpf_fds *maps, uint32_t *pids,
+			      struct jank_exec *execs, size_t max)
+{
+	uint32_t key, *at = NULL;
+	size_t cnt = 0;
+
+	/* an entry that is removed meanwhile begins the list again */
+	for (size_t i = 0; i < JANK_EXEC_MAX && cnt < max; i++, at = &key) {
+		if (bpf_map_get_next_key(maps->execs_fd, at, &key))
+			break;
+		pids[cnt] = key;
+		cnt += !bpf_map_lookup_elem(maps->execs_fd, &key, &execs[cnt]);
+	}
+	return cnt;
+}
+
+int opening_bpf_fds__exec(const struct opening_bpf_fds *maps, uint32_t pid, struct jank_exec *ret)
+{
+	return bpf_map_lookup_elem(maps->execs_fd, &pid, ret) ? -errno : 0;
+}
+
+void opening_bpf_fds__forget(const struct opening_bpf_fds *maps, uint32_t pid)
+{
+	bpf_map_delete_elem(maps->execs_fd, &pid);
 }
 
 int opening_bpf_fds__put_copy(const struct opening_bpf_fds *maps, const struct jank_copy *copy)

@@ -122,7 +122,7 @@ uint64_t bpf_counters__empty_run_ns(void);
 #define JANK_REG_SP 31
 #endif
 struct opening_bpf_fds {
-	int openings_fd, copies_fd;
+	int openings_fd, copies_fd, execs_fd;
 };
 
 void opening_bpf_fds__close(struct opening_bpf_fds *maps);
@@ -134,6 +134,16 @@ int opening_bpf_fds__put(const struct opening_bpf_fds *maps, uint32_t tid,
 int opening_bpf_fds__get(const struct opening_bpf_fds *maps, uint32_t tid,
 			 struct jank_opening *ret);
 void opening_bpf_fds__drop(const struct opening_bpf_fds *maps, uint32_t tid);
+
+/*
+ * Processes that began lately: at most max of them. An entry that comes or goes meanwhile may be
+ * missing, or be there twice.
+ */
+size_t opening_bpf_fds__execs(const struct opening_bpf_fds *maps, uint32_t *pids,
+			      struct jank_exec *execs, size_t max);
+/* One of them. 0 or -errno. */
+int opening_bpf_fds__exec(const struct opening_bpf_fds *maps, uint32_t pid, struct jank_exec *ret);
+void opening_bpf_fds__forget(const struct opening_bpf_fds *maps, uint32_t pid); /* it is old */
 
 /* Gives the probes a copy of the stack of its thread. 0; -EBUSY: the slot is in use; or -errno. */
 int opening_bpf_fds__put_copy(const struct opening_bpf_fds *maps, const struct jank_copy *copy);

@@ -125,7 +125,8 @@ int loader__opening_maps(const struct loader *loader, struct opening_bpf_fds *re
 {
 	ret->openings_fd = duplicate(loader->skel->maps.jank_openings);
 	ret->copies_fd = duplicate(loader->skel->maps.jank_copies);
-	if (ret->openings_fd >= 0 && ret->copies_fd >= 0)
+	ret->execs_fd = duplicate(loader->skel->maps.jank_execs);
+	if (ret->openings_fd >= 0 && ret->copies_fd >= 0 && ret->execs_fd >= 0)
 		return 0;
 	opening_bpf_fds__close(ret);
 	return -EMFILE;

@@ -26,6 +26,7 @@ struct loader_opts {
 	const char *btf_path;	       /* the kernel's types; NULL: its own (btf_source__path) */
 	struct calibrator *calibrator; /* NULL: none; _new ends it */
 	uint64_t threshold_ns, hang_ns;
+	uint64_t startup_ns; /* 0: no start-up is watched */
 	/* JANK_HANG_LIMITS of them, see struct jank_conf; NULL: hang_ns alone. Borrowed by _new. */
 	const uint64_t *hang_limits;
 	uint64_t evidence_ns; /* the least threshold of any process: stacks are taken for it */

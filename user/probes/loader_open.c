@@ -107,6 +107,7 @@ static void conf__fill(struct jank_conf *conf, const struct loader_opts *opts,
 	conf->sample_age_ns = opts->evidence_ns / SAMPLE_AGE_DIVISOR;
 	conf->watch_ns = opts->frequency_hz ? opts->evidence_ns / WATCH_DIVISOR + 1 : 0;
 	conf->copy_sz = opts->stack_sz;
+	conf->startup_ns = opts->startup_ns;
 	conf->tick_ns = tick_ns();
 	conf->real_offset_ns = clock__real_offset_ns();
 	conf->tgid = opts->only_pid;
@@ -232,7 +233,8 @@ static void choose_programs(const struct loader *loader, struct jankbpf *skel, b
 		{ skel->progs.jank_on_waking, true, true },
 		{ skel->progs.jank_on_exit, true, true },
 		{ skel->progs.jank_on_exec, true, true },
-		{ skel->progs.jank_on_fork, true, loader->opts.follow },
+		{ skel->progs.jank_on_fork, true,
+		  loader->opts.follow || (loader__is_all(loader) && loader->opts.startup_ns) },
 		{ skel->progs.jank_on_task, false, features__can_look(feats) },
 		{ skel->progs.jank_on_epoll, true, tracepoints && begins },
 		{ skel->progs.jank_on_epoll_x, true, tracepoints },
@@ -274,6 +276,10 @@ static void choose_maps(const struct loader *loader, struct jankbpf *skel)
 				features__has(loader->opts.features, FEATURE_VBLANK));
 	bpf_map__set_autocreate(skel->maps.jank_history, size->entry_cnt);
 	bpf_map__set_autocreate(skel->maps.jank_hist_heads, size->entry_cnt);
+	if (!loader->opts.startup_ns) {
+		bpf_map__set_max_entries(skel->maps.jank_execs, 1);
+		bpf_map__set_max_entries(skel->maps.jank_startups, 1);
+	}
 	if (!size->entry_cnt)
 		return;
 	bpf_map__set_max_entries(skel->maps.jank_history, size->entry_cnt * size->cpu_cnt);

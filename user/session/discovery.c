@@ -155,13 +155,17 @@ bool session__on_asking(struct session *s, const struct jank_rec_wait *rec)
 	return true;
 }
 
-static void add_child(void *ctx, pid_t pid)
+void session__on_starting(struct session *s, uint32_t pid, const char *comm)
 {
 	const struct jank_rec hdr = { .tgid = pid, .tid = pid, .ts_ns = clock__mono_ns() };
-	struct session *s = ctx;
 
-	if (!process_table__find(&s->processes, pid) && proc__exists(pid))
-		add_process(s, &hdr, "?");
+	if (finds(s) && !process_table__find(&s->processes, pid) && proc__exists(pid))
+		add_process(s, &hdr, comm);
+}
+
+static void add_child(void *ctx, pid_t pid)
+{
+	session__on_starting(ctx, pid, "?");
 }
 
 /*

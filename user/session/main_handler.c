@@ -79,6 +79,7 @@ static void read_path(uint32_t pid, uint64_t from, char path[JANK_WAITED_NAME_SZ
 static void read_wait(uint32_t pid, const struct blocked_call *call, struct jank_seen_wait *ret)
 {
 	uint32_t words[3];
+	int32_t fd;
 
 	switch (syscalls__class((int)call->nr)) {
 	case JANK_CLASS_PATH:
@@ -86,6 +87,14 @@ static void read_wait(uint32_t pid, const struct blocked_call *call, struct jank
 		break;
 	case JANK_CLASS_PATH_AT:
 		read_path(pid, call->args[1], ret->path);
+		break;
+	case JANK_CLASS_POLL_FDS:
+		if (call->args[1] && !memory__read("/proc", pid, call->args[0], &fd, sizeof(fd)))
+			ret->first = (uint32_t)fd + 1;
+		break;
+	case JANK_CLASS_SELECT:
+		if (!memory__read("/proc", pid, call->args[1], words, 1) && words[0] & 1)
+			ret->first = 1;
 		break;
 	case JANK_CLASS_FUTEX:
 		if (memory__read_across("/proc", pid, call->args[0], words, sizeof(words)))
@@ -302,6 +311,15 @@ static int look_at_others(uint32_t pid, bool locked, struct epolls *epolls)
 	nanosleep(&time, NULL);
 	res = drop_others(pid, locked, epolls, &again);
 	return res ? res : again == sleeps ? 0 : -ENODATA;
+}
+
+void main_handler__read_wait(uint32_t pid, struct main_handler *ret)
+{
+	struct blocked_call call;
+
+	*ret = (struct main_handler){ .pid = pid, .sleep_cnt = main_handler__sleep_cnt(pid) };
+	if (!blocked_call__read("/proc", pid, pid, &call))
+		read_wait(pid, &call, &ret->wait);
 }
 
 int main_handler__find(uint32_t pid, struct main_handler *ret)

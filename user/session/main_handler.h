@@ -37,6 +37,8 @@ int main_handler__find(uint32_t pid, struct main_handler *ret);
 
 /* Has the process an epoll, of whatever members? Any thread. */
 bool main_handler__has_epoll(uint32_t pid);
+/* Only what the main thread waits for, if it sleeps, and sleep_cnt. */
+void main_handler__read_wait(uint32_t pid, struct main_handler *ret);
 
 /* How often a main thread has slept; UINT64_MAX: not known. */
 uint64_t main_handler__sleep_cnt(uint32_t pid);

@@ -18,6 +18,7 @@
 #include "files/proc.h"
 #include "probes/stack_sample.h"
 #include "procfs/procinfo.h"
+#include "session/opened_stack.h"
 #include "session/session_parts.h"
 
 #define SEEN_MAX  32 /* places are kept for those in a handler */
@@ -34,55 +35,6 @@ static void pause_ns(uint64_t ns)
 }
 
 /* --- the thread */
-
-/* Reads the pages that are present, as copy_user_stack__pages does. */
-static void read_pages(struct jank_copy *copy, uint64_t sp)
-{
-	struct jank_rec_copy *rec = &copy->rec;
-	uint32_t got = 0;
-
-	for (unsigned i = 0; got < rec->asked_sz; i++) {
-		uint32_t part = JANK_COPY_PAGE - ((sp + got) & (JANK_COPY_PAGE - 1));
-
-		if (part > rec->asked_sz - got)
-			part = rec->asked_sz - got;
-		if (memory__read("/proc", rec->hdr.tgid, sp + got, copy->bytes + got, part)) {
-			rec->hdr.flags |= JANK_COPY_HOLE;
-			rec->hole_mask |= 1u << i;
-		}
-		got += part;
-	}
-	rec->copy_sz = got;
-}
-
-/* The stack of a thread that sleeps, as the probes would have copied it. False: it has gone on. */
-static bool read_stack(uint32_t pid, const struct jank_opening *opening, struct jank_copy *copy)
-{
-	uint64_t sp = opening->regs[JANK_REG_SP], sz = opening->stack_end - sp;
-
-	copy->rec = (struct jank_rec_copy){
-		.hdr = { .kind = JANK_REC_COPY, .tgid = pid, .tid = pid },
-		.dispatch_ns = opening->start_ns,
-		.t_ns = opening->start_ns,
-		.asked_sz = sz < JANK_COPY_SZ ? sz : JANK_COPY_SZ,
-	};
-	copy->rec.hdr.ts_ns = opening->start_ns;
-	copy->rec.hdr.flags = sz < JANK_COPY_SZ ? JANK_COPY_WHOLE : 0;
-	memcpy(copy->rec.regs, opening->regs, sizeof(copy->rec.regs));
-	read_pages(copy, sp);
-	return main_handler__sleep_cnt(pid) == opening->sleep_cnt;
-}
-
-/* For the hang's record. */
-static void copy_stack(const struct openings *openings, uint32_t pid,
-		       const struct jank_opening *opening)
-{
-	struct jank_copy *copy = calloc(1, sizeof(*copy));
-
-	if (copy && read_stack(pid, opening, copy))
-		opening_bpf_fds__put_copy(&openings->maps, copy);
-	free(copy);
-}
 
 /* The sink thread looks for a handler on its stack. opening: where it sleeps; NULL: it runs. */
 static bool ask(const struct openings *openings, const struct main_handler *found,
@@ -101,7 +53,7 @@ static bool ask(const struct openings *openings, const struct main_handler *foun
 	look->rests = found->rests;
 	look->wait = found->wait;
 	if (opening)
-		ret = read_stack(found->pid, opening, &look->copy);
+		ret = opened_stack__read(found->pid, opening, &look->copy);
 	else
 		ret = !stack_sample__take(found->pid, found->pid, &look->copy) &&
 		      main_handler__sleep_cnt(found->pid) == found->sleep_cnt;
@@ -128,7 +80,7 @@ static bool is_done(struct openings *openings, struct main_handler *found)
 	if (!known || !opening.opened)
 		return false;
 	if (opening.fd != JANK_OPENING_SEEN) {
-		copy_stack(openings, found->pid, &opening);
+		opened_stack__copy(&openings->maps, found->pid, &opening);
 		return true;
 	}
 	found->since_ns = opening.start_ns;

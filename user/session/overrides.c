@@ -104,10 +104,12 @@ bool block__obey(struct block *block, const struct options *opts)
 		return true;
 	if (of && of->unwatched)
 		return false;
-	block->threshold_ns = of && of->has_threshold ? of->threshold_ns : opts->threshold_ns;
+	if (!block__is_startup(block))
+		block->threshold_ns =
+			of && of->has_threshold ? of->threshold_ns : opts->threshold_ns;
 	block->over_hang = hang_ns && delay_ns > hang_ns;
 	block->hang_reported &= block->over_hang;
-	if (of && of->has_fps)
+	if (of && of->has_fps && !block__is_startup(block))
 		block->dropped_frames = dropped_frames(delay_ns, of->fps);
 	block->has_record_limit = of && of->has_records_per_signature;
 	block->record_limit = of ? of->records_per_signature : 0;

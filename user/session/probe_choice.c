@@ -136,6 +136,7 @@ int session__open_probes(struct session *s, struct err *err)
 		.threshold_ns = opts->threshold_ns,
 		.hang_ns = override__least_hang(opts),
 		.hang_limits = hang_limits,
+		.startup_ns = startups__threshold(opts, &s->features),
 		.evidence_ns = override__least_of_all(opts),
 		.filter = &s->selection.filter,
 		.catalogue = s->selection.catalogue,

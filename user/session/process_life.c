@@ -255,6 +255,13 @@ static void name_histograms(struct session *s, struct process_entry *process)
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
 }
 
+/* It has evidence of its start-up only, which nothing else ends. */
+static void forget_startup(struct session *s, struct process_entry *process)
+{
+	if (!process->loop_ns)
+		loops__on_exit(s->intake.loops, process->pid, clock__mono_ns());
+}
+
 /* Reads the new program. A process that can no longer be read keeps at least a name. */
 static void read_program(struct session *s, struct process_entry *process,
 			 const struct jank_rec_exec *rec)
@@ -290,6 +297,7 @@ static const struct process_module {
 	{ renew_probes, drop_probes }, /* probes/loader.h, uprobes/ */
 	{ NULL, drop_clock },	       /* enrich/machine.h */
 	{ NULL, name_histograms },     /* model/loop.h */
+	{ NULL, forget_startup },      /* model/loop.h */
 	{ read_program, report_exit }, /* process_table.c: the sink thread's modules */
 };
 

@@ -377,6 +377,8 @@ static int set_loops(struct session *s, struct summary *summary)
 	hists__free(all);
 	if (!res)
 		name_loops(s, summary->loops, summary->loop_cnt);
+	if (!res)
+		loops__set_first_turns(s->intake.loops, summary->loops, summary->loop_cnt);
 	return res;
 }
 

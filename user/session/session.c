@@ -95,6 +95,7 @@ static int open_parts(struct session *s, struct err *err)
 	s->intake.judge = (struct judge){
 		.threshold_ns = opts->threshold_ns,
 		.hang_ns = opts->hang_ns,
+		.startup_ns = opts->startup_ns,
 		.fps = opts->fps,
 		.debugging = opts->debugging,
 		.host = &s->host,
@@ -442,6 +443,8 @@ static int attach(struct session *s, struct err *err)
 	signals__block();
 	if (!res)
 		session__begin_openings(s);
+	if (!res)
+		session__begin_startups(s);
 	if (!res && !s->opts->argv) /* makes the probes learn the sleeping threads (iter.bpf.c) */
 		session__look(s, NULL);
 	session__await_stacks(s);
@@ -559,6 +562,7 @@ static void close_session(struct session *s, int *status, struct err *err)
 	session__keep_losses(s);
 	calibrator__end(&s->calibrator);
 	openings__end(&s->openings);
+	startups__end(&s->startups);
 	loader__free(s->loader); /* a slow output must not slow down the traced processes */
 	ring__free(s->ring);
 	mapping_events__close(&s->mappings);
@@ -616,7 +620,8 @@ int session__run(const struct options *opts, struct err *err)
 		.control = { .sock = -1 },
 		.govern = { .stats_fd = -1 },
 		.discovery = { .more_fd = -1 },
-		.openings = { .maps = { -1, -1 } },
+		.openings = { .maps = { -1, -1, -1 } },
+		.startups = { .maps = { -1, -1, -1 }, .stop_fd = -1, .due_fd = -1 },
 	};
 	int res = open_session(&s, err) ?: attach(&s, err);
 	bool opened = !limits__explain(res, err);

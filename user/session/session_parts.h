@@ -39,6 +39,7 @@
 #include "session/notify.h"
 #include "session/queue.h"
 #include "session/sink_thread.h"
+#include "session/startup_names.h"
 #include "uprobes/mmaps.h"
 #include <dirent.h>
 #include <pthread.h>
@@ -227,6 +228,8 @@ struct discovery {
 
 void session__follow(struct session *s); /* existing children */
 void session__on_process(struct session *s, const struct event *event);
+/* A process starts up: it is described before its first stack comes. */
+void session__on_starting(struct session *s, uint32_t pid, const char *comm);
 void session__on_children(struct session *s); /* children without a known loop */
 void session__open_mains(struct session *s);
 /* -a: main threads to watch. True: there are more. */
@@ -545,6 +548,35 @@ void openings__on_loop(struct openings *openings, const struct jank_rec_loop *re
 uint64_t openings__since(const struct openings *openings, uint32_t pid);
 void openings__end(struct openings *openings);
 
+/* --- startups.c: start-ups of processes that began during the trace */
+
+/* A process whose start-up is watched. */
+struct starting {
+	uint32_t pid;
+	uint64_t begin_ns;
+	char comm[JANK_COMM_SZ];
+	unsigned ask_cnt; /* how often the probes were asked to open its dispatch */
+	bool copied;	  /* its stack was, if it slept then */
+	bool told;	  /* to the intake thread */
+};
+
+struct startups {
+	pthread_t thread;     /* looks for them */
+	int stop_fd, due_fd;  /* it is to end; the intake thread is to look at the threads */
+	bool started, chosen; /* chosen: only the processes of -p and COMMAND */
+	uint64_t period_ns;
+	struct opening_bpf_fds maps;
+	struct startup_names *names;
+	pthread_mutex_t lock; /* for the list, where both threads use it */
+	struct starting list[JANK_STARTUP_MAX];
+	size_t cnt;
+};
+
+/* --startup, in ns; 0: off, or this kernel can't. */
+uint64_t startups__threshold(const struct options *opts, const struct features *features);
+void session__begin_startups(struct session *s);
+void startups__end(struct startups *startups);
+
 /* --- pause.c: pause of the agent, and its control socket */
 
 struct pause {
@@ -670,6 +702,7 @@ struct session {
 	struct cgroup_watch cgroup_watch;
 	struct unwatched_look unwatched_look;
 	struct openings openings;
+	struct startups startups;
 	struct cost_meter cost_meter;
 	struct own_cpu own_cpu;
 	struct report report;

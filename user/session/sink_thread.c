@@ -159,6 +159,8 @@ static void leave_out(void *ctx, struct block *block)
  */
 static bool is_rest(const struct sink_thread *sink, const struct block *block)
 {
+	if (block__is_startup(block)) /* it ended where its rests begin */
+		return false;
 	return parks__is_early(sink->parts->parks, block) ||
 	       idle_places__rests(sink->parts->idle_places, block) ||
 	       parks__rests(sink->parts->parks, block);

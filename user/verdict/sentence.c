@@ -304,6 +304,13 @@ static bool is_open(const struct analysis *analysis, const struct clause *c)
 	return !any && c->part->state == JANK_STATE_RUNNING;
 }
 
+/* The first part of a start-up, of which only the CPU time is known. */
+static bool is_unseen(const struct clause *c)
+{
+	return block__is_startup(c->block) && c->part->state == JANK_STATE_OTHER &&
+	       !analysis__seen_ns(c->analysis, c->nr);
+}
+
 static void add_clause(struct strbuf *sb, const struct analysis *analysis, size_t nr)
 {
 	struct clause c = {
@@ -318,6 +325,11 @@ static void add_clause(struct strbuf *sb, const struct analysis *analysis, size_
 
 	c.ns = (uint64_t)(c.part->share * (double)block__delay(analysis->block) + 0.5);
 	c.open = is_open(analysis, &c);
+	if (is_unseen(&c)) {
+		strbuf__adds(sb, " was not watched for ");
+		clock__add_duration(sb, c.ns);
+		return;
+	}
 	if (state == JANK_STATE_RUNNING)
 		clause__add_busy(&c);
 	else if (state == JANK_STATE_RUNNABLE)
@@ -330,6 +342,11 @@ char *sentence__make(const struct analysis *analysis)
 {
 	struct strbuf sb = STRBUF_INIT;
 
+	if (block__is_startup(analysis->block)) {
+		strbuf__adds(&sb, "start-up took ");
+		clock__add_duration(&sb, analysis->block->duration_ns);
+		strbuf__adds(&sb, " until its first turn: ");
+	}
 	sentence__add_thread(&sb, analysis->block);
 	for (size_t i = 0; i < analysis->block->cause.part_cnt && i < CLAUSE_MAX; i++) {
 		if (i)

@@ -258,6 +258,8 @@ static Jankbpf__Block *block_of(struct record *r, const struct block *block)
 		ret->turns = "unknown";
 	if (block__began_before(block))
 		ret->began = "before the trace";
+	if (block__is_startup(block))
+		ret->phase = "startup";
 	SET_KNOWN(ret, hang_reported, block->hang_reported);
 	SET_KNOWN(ret, thread_ended, block->ended_by_exit);
 	SET(ret, dropped_frames, block->dropped_frames);

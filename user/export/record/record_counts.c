@@ -76,6 +76,7 @@ static Jankbpf__Loop *loop_of(struct record *r, const struct loop_hist *loop)
 	SET(ret, blocks, loop->block_cnt);
 	set_durations(r, ret, &loop->durations);
 	ret->start_delays = start_delays_of(r, &loop->starts);
+	SET_KNOWN(ret, first_turn_ns, loop->first_turn_ns);
 	ret->unit = record__str(r, loop->unit);
 	ret->container = record__str(r, loop->container);
 	ret->pod = record__str(r, loop->pod);

@@ -296,6 +296,16 @@ static void put_starts(struct text *t, const Jankbpf__StartDelays *starts)
 	text__nl(t);
 }
 
+static void put_first_turn(struct text *t, const Jankbpf__Loop *loop)
+{
+	if (!loop->has_first_turn_ns)
+		return;
+	text__put(t, STYLE_DIM, INDENT INDENT "first turn ");
+	text__put_duration(t, STYLE_DIM, loop->first_turn_ns);
+	text__put(t, STYLE_DIM, " after the start");
+	text__nl(t);
+}
+
 static void put_loop(struct text *t, const Jankbpf__Summary *summary, const Jankbpf__Loop *loop)
 {
 	text__putf(t, STYLE_NONE, INDENT "%s ", loop->loop ? loop->loop : "unknown");
@@ -312,6 +322,7 @@ static void put_loop(struct text *t, const Jankbpf__Summary *summary, const Jank
 	text__nl(t);
 	put_hist(t, loop);
 	put_starts(t, loop->start_delays);
+	put_first_turn(t, loop);
 }
 
 /* --- what was not watched */
