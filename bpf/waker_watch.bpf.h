@@ -83,15 +83,18 @@ static __always_inline void waker_watch__open(struct jank_other *other, struct t
 	waker_watch__fill(&other->span.rec, task, state, nr, t_ns, now);
 }
 
-/* The span's begin was missed. What began in the watch could have had its stack. */
+/*
+ * The span's begin was missed. What began in the watch could have had its stack; a short span needs
+ * none.
+ */
 static __always_inline void waker_watch__miss_stack(struct jank_stack_buf *buf,
-						    struct task_struct *task)
+						    struct task_struct *task, u64 now)
 {
 	buf->rec.hdr.flags |= JANK_STACK_BEFORE;
 	buf->rec.user_cnt = 1;
 	buf->rec.kernel_cnt = 0;
 	buf->tail[JANK_KSTACK_MAX] = compat__user_ip(compat__user_regs(task));
-	if (buf->rec.t_ns >= jank_watch_start_ns)
+	if (buf->rec.t_ns >= jank_watch_start_ns && now - buf->rec.t_ns >= WATCH_SHORT_NS)
 		lost__add(JANK_LOST_EVIDENCE);
 }
 
@@ -158,7 +161,7 @@ static __noinline int waker_watch__begin_late(struct jank_other *other, struct t
 	other->span.rec.syscall = nr;
 	wait_args__see(&other->await, task, *(volatile __u32 *)&other->span.rec.state,
 		       poll__class(*(volatile __s32 *)&other->span.rec.syscall));
-	waker_watch__miss_stack(&other->span, task);
+	waker_watch__miss_stack(&other->span, task, now);
 	return 0;
 }
 
@@ -319,7 +322,7 @@ static __noinline int waker_watch__collect(struct jank_watch *watch, struct jank
 	if (known)
 		return waker_watch__take(watch, other, pids__tid(task));
 	waker_watch__fill(&watch->buf.rec, task, JANK_STATE_RUNNABLE, -1, since_ns, now);
-	waker_watch__miss_stack(&watch->buf, task);
+	waker_watch__miss_stack(&watch->buf, task, now);
 	quota__use_group(&watch->quota, &watch->group_quota, task);
 	return true;
 }
