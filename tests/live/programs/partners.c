@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,6 +195,7 @@ static void wait_child(void)
 
 	if (!pid) {
 		prctl(PR_SET_NAME, "partner");
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (link_cnt > 1)
 			begin("far", be_far, NULL, NULL);
 		work();
@@ -220,7 +222,7 @@ static const struct kind {
 	{ "unix", make_unix, nothing, reply, wait_answer, 1 },
 	{ "tcp", make_tcp, nothing, reply, wait_answer, 1 },
 	{ "flock", open_file, lock_file, unlock_file, wait_file, 1 },
-	{ "child", nothing, NULL, NULL, wait_child, 0 },
+	{ "child", nothing, NULL, NULL, wait_child, 1 },
 };
 
 static void *be_partner(void *arg)
@@ -239,9 +241,9 @@ static void *be_partner(void *arg)
 
 static void start_partner(const struct kind *kind)
 {
-	if (kind->is_process && !fork()) {
+	if (kind->is_process && kind->take && !fork()) {
 		prctl(PR_SET_NAME, "partner");
-		prctl(PR_SET_PDEATHSIG, 9);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (link_cnt > 1)
 			begin("far", be_far, NULL, NULL);
 		be_partner((void *)kind);
