@@ -274,7 +274,7 @@ const struct option_row option_rows[] = {
 		  "where the threshold is longer than the default, it takes its place." },
 	{ SECTION_BLOCK, KEY_STARTUP, "startup", "TIME", "0", TRACES | REPLAY,
 	  option__set_long_time, AT(startup_ns), .min = 100 * NS_PER_MS, .max = 24 * HOUR_NS,
-	  .zero = true, .help = "a start-up that takes longer is a block; 0 = none is watched",
+	  .zero = true, .help = "a start-up that takes longer is a block; 0 = none",
 	  .more = "From the exec or fork of a process that is traced then to the first wait in the "
 		  "loop of its main thread. Waits for a terminal do not count. A program that "
 		  "reaches no loop gives nothing." },
