@@ -146,7 +146,6 @@ static bool is_shared(const struct item *item)
 	switch (item->kind) {
 	case ITEM_BLOCK:
 	case ITEM_COPY:
-	case ITEM_LOOK:
 	case ITEM_WAIT:
 	case ITEM_PROCESS:
 	case ITEM_MAP:
@@ -155,6 +154,7 @@ static bool is_shared(const struct item *item)
 	case ITEM_SUMMARY:
 	case ITEM_INTERVAL:
 	case ITEM_RAW:
+	case ITEM_LOOK: /* a few, and of no user that is known */
 	case ITEM_MAIN:
 	case ITEM_UNWATCHED:
 	case ITEM_OPTIONS:
