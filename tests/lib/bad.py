@@ -238,7 +238,7 @@ BUSY_LOSSES = {"wakeup_missed", "evidence_shed", "preemptors_capped"}
 
 
 # What is said when tracing began; and of what it saw before all probes were attached.
-STARTING = ("jankbpf: watching ", "jankbpf: blocks of the first ")
+STARTING = r"jankbpf: (watching |blocks of the first |process \d+: its main thread is in )"
 
 
 class Result:
@@ -256,7 +256,7 @@ class Result:
         """stderr without the lines of a start, and the losses that a busy machine causes."""
         def of_busy_machine(line):
             reasons = re.match(r"jankbpf: lost: (.*)", line)
-            return not line or line.startswith(STARTING) or reasons and set(re.findall(r"\d+ (\w+)", reasons.group(1))) <= BUSY_LOSSES
+            return not line or re.match(STARTING, line) or reasons and set(re.findall(r"\d+ (\w+)", reasons.group(1))) <= BUSY_LOSSES
 
         return [line for line in self.err.splitlines() if not of_busy_machine(line)]
 
