@@ -59,19 +59,7 @@ static __always_inline __u32 classify_block__blocked(struct task_struct *task,
 	if (hard && BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait))
 		return JANK_STATE_DISK;
 	switch (jank_conf.syscall_class[nr & (JANK_SYSCALL_MAX - 1)]) {
-	case JANK_CLASS_FUTEX:
-		return JANK_STATE_FUTEX;
-	case JANK_CLASS_SLEEP:
-		return JANK_STATE_SLEEP;
-	case JANK_CLASS_POLL:
-	case JANK_CLASS_POLL_FDS:
-	case JANK_CLASS_SELECT:
-	case JANK_CLASS_IO_URING:
-		return JANK_STATE_POLL;
-	case JANK_CLASS_SOCKET:
-	case JANK_CLASS_ACCEPT:
-	case JANK_CLASS_RECV:
-		return JANK_STATE_SOCKET;
+		JANK_CLASS_STATES(JANK_CASE_STATE)
 	case JANK_CLASS_FD:
 	case JANK_CLASS_SENDFILE:
 		return classify_block__of_fd(task, compat__syscall_arg(regs, 0), task_state);

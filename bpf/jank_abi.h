@@ -71,6 +71,21 @@
 	X(17, QUEUE)   /* waits for a signal or a message: as PLAIN */                             \
 	X(18, CHILD)   /* waits for the end of a child: as PLAIN */
 
+/* Classes that tell the state alone: X(class, state) */
+#define JANK_CLASS_STATES(X)                                                                       \
+	X(FUTEX, FUTEX)                                                                            \
+	X(SLEEP, SLEEP)                                                                            \
+	X(POLL, POLL)                                                                              \
+	X(POLL_FDS, POLL)                                                                          \
+	X(SELECT, POLL)                                                                            \
+	X(IO_URING, POLL)                                                                          \
+	X(SOCKET, SOCKET)                                                                          \
+	X(ACCEPT, SOCKET)                                                                          \
+	X(RECV, SOCKET)
+#define JANK_CASE_STATE(class, state)                                                              \
+	case JANK_CLASS_##class:                                                                   \
+		return JANK_STATE_##state;
+
 /*
  * Kinds of loop, by the way the wait is detected. The name is the `loop` of the reports when the
  * catalogue knows no better one (libuv, qt, …).
@@ -532,6 +547,9 @@ _Static_assert(sizeof(struct jank_task) == 32, "jank_task");
  */
 #define JANK_PRIO_OFFSET 2
 
+/* OTHER: a shorter span may lack a record if the thread has sent one in this time. */
+#define JANK_OTHER_SHORT_NS 16000000
+
 /*
  * Timed stack: a tick of the sampler (state RUNNING, ns 0) or a span off the CPU. kernel_cnt +
  * user_cnt addresses (__u64) follow: leaf first, kernel before user. Then slice_cnt struct
@@ -539,10 +557,11 @@ _Static_assert(sizeof(struct jank_task) == 32, "jank_task");
  * JANK_STACK_PRIOS as many priorities (__u16) come next, padded to 8 bytes with zeros. With
  * JANK_STACK_START dispatch_ns is the dispatch that began after the span.
  *
- * OTHER is the same for a thread that a dispatch may be waiting for: dispatch_ns is 0. It is sent
- * only while a dispatch has been waiting for longer than jank_conf.watch_ns. It has the thread's
- * times since its start, so that the time between two records of a thread is known: for CPUs it has
- * waited delay_ns, and had them for waker.ns (in WAKES as of the last tick). 0: not known.
+ * OTHER is the same for a thread that a dispatch may be waiting for. It is sent only while a
+ * dispatch has been waiting for longer than jank_conf.watch_ns. Instead of a dispatch's begin it
+ * has the thread's times since its start, so that the time between two records of a thread is
+ * known: delay_ns is its wait for CPUs, waker.ns its CPU time (in WAKES as of the last tick). 0:
+ * not known.
  */
 struct jank_rec_stack {
 	struct jank_rec hdr;

@@ -6,7 +6,7 @@
  * of all threads are sent as OTHER.
  *
  * The task itself says since when it was off the CPU (queue_clock.bpf.h). Only its user stack must
- * be taken when it leaves. It goes into one table, whose index is the last bits of the thread id.
+ * be taken when it leaves. It is kept in one table, indexed by the last bits of the thread id.
  * These stacks are what the watch costs, so their number is limited, and a span may lack its own.
  */
 #ifndef JANK_WAKER_WATCH_BPF_H
@@ -94,7 +94,7 @@ static __always_inline void waker_watch__miss_stack(struct jank_stack_buf *buf,
 	buf->rec.user_cnt = 1;
 	buf->rec.kernel_cnt = 0;
 	buf->tail[JANK_KSTACK_MAX] = compat__user_ip(compat__user_regs(task));
-	if (buf->rec.t_ns >= jank_watch_start_ns && now - buf->rec.t_ns >= WATCH_SHORT_NS)
+	if (buf->rec.t_ns >= jank_watch_start_ns && now - buf->rec.t_ns >= JANK_OTHER_SHORT_NS)
 		lost__add(JANK_LOST_EVIDENCE);
 }
 
@@ -150,7 +150,7 @@ static __noinline int waker_watch__leave(void *ctx, struct task_struct *task, bo
 	return 0;
 }
 
-/* A thread wakes up whose falling asleep at t_ns was not recorded. */
+/* Begins the span of a thread that is woken now, and has slept since t_ns without a record. */
 static __noinline int waker_watch__begin_late(struct jank_other *other, struct task_struct *task,
 					      u64 t_ns, u64 now)
 {

@@ -8,15 +8,14 @@
 #include "bpf/record.bpf.h"
 
 /*
- * Most threads leave for a short time, again and again. A span below WATCH_SHORT_NS needs no record
- * if the thread has sent one in this time: its times tell how much such spans took. Those of the
- * first WATCH_EACH_NS of a watch are all sent.
+ * Most threads leave for a short time, again and again. A span below JANK_OTHER_SHORT_NS needs no
+ * record if the thread has sent one in this time: its times tell how much such spans took. Those of
+ * the first WATCH_EACH_NS of a watch are all sent.
  */
-#define WATCH_SHORT_NS 16000000
-#define WATCH_EACH_NS  64000000
+#define WATCH_EACH_NS 64000000
 
 /*
- * Stacks that may be taken: on a CPU in WATCH_PERIOD_NS; of a thread one in WATCH_SHORT_NS, or
+ * Stacks that may be taken: on a CPU in WATCH_PERIOD_NS; of a thread one in JANK_OTHER_SHORT_NS, or
  * WATCH_BURST after a rest.
  */
 #define WATCH_TOKENS	256
@@ -57,11 +56,11 @@ static __always_inline void watch_budget__claim(struct jank_other *other, __u32 
 /* Counts a stack of the slot's thread. */
 static __always_inline void watch_budget__count_stack(struct jank_other *other, u64 now)
 {
-	u64 rested_ns = now - (WATCH_BURST - 1) * WATCH_SHORT_NS;
+	u64 rested_ns = now - (WATCH_BURST - 1) * JANK_OTHER_SHORT_NS;
 
 	if (other->paid_ns < rested_ns)
 		other->paid_ns = rested_ns;
-	other->paid_ns += WATCH_SHORT_NS;
+	other->paid_ns += JANK_OTHER_SHORT_NS;
 }
 
 /* Do the times of the thread's other records account for its span since t_ns? */
@@ -71,7 +70,7 @@ static __always_inline bool watch_budget__is_covered(const struct jank_other *ot
 	u64 start_ns = jank_watch_start_ns;
 
 	return other->last_tid == tid && other->sent_ns >= start_ns &&
-	       now - other->sent_ns < WATCH_SHORT_NS && now - t_ns < WATCH_SHORT_NS &&
+	       now - other->sent_ns < JANK_OTHER_SHORT_NS && now - t_ns < JANK_OTHER_SHORT_NS &&
 	       now - start_ns > WATCH_EACH_NS;
 }
 

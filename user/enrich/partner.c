@@ -85,19 +85,7 @@ static uint32_t state_of(uint32_t pid, const struct deed *deed)
 	if (!deed->calls || !strchr("SD", deed->letter))
 		return JANK_STATE_CNT;
 	switch (syscalls__class((int)deed->call.nr)) {
-	case JANK_CLASS_FUTEX:
-		return JANK_STATE_FUTEX;
-	case JANK_CLASS_SLEEP:
-		return JANK_STATE_SLEEP;
-	case JANK_CLASS_POLL:
-	case JANK_CLASS_POLL_FDS:
-	case JANK_CLASS_SELECT:
-	case JANK_CLASS_IO_URING:
-		return JANK_STATE_POLL;
-	case JANK_CLASS_SOCKET:
-	case JANK_CLASS_ACCEPT:
-	case JANK_CLASS_RECV:
-		return JANK_STATE_SOCKET;
+		JANK_CLASS_STATES(JANK_CASE_STATE)
 	case JANK_CLASS_FD:
 	case JANK_CLASS_SENDFILE:
 		return state_of_file(pid, deed);
@@ -188,7 +176,7 @@ static size_t follow(struct block *block, size_t sample, const struct deed *firs
 	return cnt;
 }
 
-/* Is there an open wait, whose chain the records do not have, or only the holder of its lock? */
+/* Does the block wait now, and do the records know at most the lock's holder of its chain? */
 static bool may_go_on(const struct block *block, size_t sample)
 {
 	const struct link *first = block->chain;

@@ -13,10 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-
-#define TICK_MAX 512		  /* limit of compared ticks (quadratic) */
-#define SHORT_NS (16 * NS_PER_MS) /* WATCH_SHORT_NS in bpf/waker_watch.bpf.h */
+#define TICK_MAX 512 /* limit of compared ticks (quadratic) */
 
 /* The thread's relevant records by time, and the position of the count. */
 struct walk {
@@ -152,7 +149,8 @@ static void count_by_times(struct walk *walk, const struct other_record *next, u
 	uint64_t len = minus(to, begin);
 	uint64_t ran = minus(b->waker.ns, a->waker.ns);
 	uint64_t delay = minus(b->delay_ns, add(a->delay_ns, b->runnable_ns));
-	bool knows_rest = is_span(next) && b->ns < SHORT_NS && b->state >= JANK_STATE_FIRST_BLOCKED;
+	bool knows_rest = is_span(next) && b->ns < JANK_OTHER_SHORT_NS &&
+			  b->state >= JANK_STATE_FIRST_BLOCKED;
 
 	ran = ran < whole ? ran : whole;
 	delay = delay < whole - ran ? delay : whole - ran;
