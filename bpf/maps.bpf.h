@@ -86,7 +86,7 @@ struct jank_openings_map {
 	__type(key, __u32);
 	__type(value, struct jank_opening);
 };
-/* Processes that began lately, and those of them whose main thread's start-up is a dispatch. */
+/* Processes that began recently, and the start-ups that have a dispatch. */
 struct jank_execs_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, JANK_EXEC_MAX);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Start-up: a dispatch of the main thread from the exec or fork of its process to the first wait in
- * its loop. The processes that began lately are in jank_execs, which user space looks at ten times
+ * its loop. The processes that began recently are in jank_execs, which user space reads a few times
  * a second: one that ends before has cost an entry. The dispatch is opened by the task iterator
  * (opening.bpf.h), or by the thread itself when it polls (startup_poll.bpf.h).
  *

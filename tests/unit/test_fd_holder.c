@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The daemon of a FUSE file system, and who has the end of a pipe, in a made-up /proc. */
+/* Finds a FUSE file system's daemon, and the holder of a pipe's end, in a made-up /proc. */
 #include "procfs/descriptor.h"
 
 #include <stdio.h>

@@ -296,7 +296,7 @@ bool catalogue__has_handlers(const struct catalogue *cat, const struct catalogue
 	return false;
 }
 
-/* The row whose loop the function runs, or NULL. *ret_calls: all that it calls is a handler. */
+/* The row that names the function as its loop's, or NULL. *ret_calls: it calls handlers only. */
 static const struct catalogue_row *row_of_loop(const struct catalogue *cat,
 					       const struct catalogue_frame *frame, bool *ret_calls)
 {

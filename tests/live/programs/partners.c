@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An epoll loop on stdin, whose handler waits for a partner: "KIND MS THREADS LINKS". See `kinds`.
+ * An epoll loop on stdin; its handler waits for a partner. Arguments: KIND MS THREADS LINKS.
  * The partner sleeps for MS meanwhile; with two links it waits for another thread, "far", that
  * does. Beside them THREADS others sleep for 1 ms each, again and again.
  */

@@ -268,7 +268,7 @@ bool wait_reason__is_sleep(const struct activity *m)
 	       (any_in(&reasons_sleep, m->stack) || is_poll_of_none(m));
 }
 
-/* The word for a wait for the file system whose type the mounts tell; NULL: none of these. */
+/* The word for a wait for a remote file system or FUSE, by its type; NULL: another type. */
 static const char *of_mount(const struct activity *m)
 {
 	static const struct {
