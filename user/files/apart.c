@@ -44,11 +44,15 @@
 #define REFUSED_MAX 64	 /* the oldest entry is dropped, so it may be read again */
 #define ERRNO_MAX   4095 /* of the kernel's */
 
-enum op { OP_MEMORY, OP_FILE, OP_OPEN };
+enum op { OP_MEMORY, OP_PIECES, OP_FILE, OP_OPEN };
 
 struct request {
 	uint32_t op, pid;
-	uint64_t at, len; /* OP_OPEN: flags of openat2; the path's length, its root follows it */
+	/*
+	 * OP_OPEN: flags of openat2; the path's length, its root follows it. OP_PIECES: their
+	 * number; the addresses are behind their room.
+	 */
+	uint64_t at, len;
 };
 
 /* What a request may hang on. */
@@ -124,6 +128,21 @@ static int64_t read_memory(const struct request *req, char *to)
 	return n < 0 ? -errno : n;
 }
 
+/* Returns the number of bytes of whole pieces, from the first one on, or -errno. */
+static int64_t read_pieces(const struct request *req, char *to)
+{
+	const uint64_t *addrs = (const void *)(to + MEMORY_PIECES_MAX * MEMORY_PIECE);
+	struct iovec local = { to, req->at * MEMORY_PIECE }, remote[MEMORY_PIECES_MAX];
+	ssize_t n;
+
+	if (!req->at || req->at > MEMORY_PIECES_MAX)
+		return -EINVAL;
+	for (uint64_t i = 0; i < req->at; i++)
+		remote[i] = (struct iovec){ (void *)(uintptr_t)addrs[i], MEMORY_PIECE };
+	n = process_vm_readv(req->pid, &local, 1, remote, req->at, 0);
+	return n < 0 ? -errno : n;
+}
+
 int apart__open_below(const char *root, const char *path, uint64_t resolve)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = resolve };
@@ -188,6 +207,8 @@ static bool serve_one(int sock, char *shared)
 		return false;
 	if (req.len <= SHARED_SZ && req.op == OP_MEMORY)
 		res = read_memory(&req, shared);
+	else if (req.op == OP_PIECES)
+		res = read_pieces(&req, shared);
 	else if (req.len <= SHARED_SZ && req.op == OP_FILE)
 		res = read_file(fd, &req, shared);
 	else if (req.op == OP_OPEN)
@@ -445,6 +466,39 @@ ssize_t apart__memory(uint32_t pid, uint64_t addr, void *buf, size_t len)
 	if (broker_client__is_on())
 		return broker_client__read(BROKER_MEMORY, pid, -1, addr, buf, len);
 	return read_piece(&(struct key){ OP_MEMORY, pid, 0 }, &req, -1, buf);
+}
+
+_Static_assert(MEMORY_PIECES_MAX *(MEMORY_PIECE + sizeof(uint64_t)) <= SHARED_SZ, "pieces");
+
+uint32_t apart__memory_pieces(uint32_t pid, const uint64_t *addrs, size_t cnt, uint32_t present,
+			      void *buf)
+{
+	struct request req = { .op = OP_PIECES, .pid = pid };
+	uint32_t ret = 0;
+	uint64_t *wanted;
+	size_t done = 0;
+	int none;
+	int64_t res;
+
+	pthread_mutex_lock(&apart.lock);
+	res = be_ready();
+	if (!res) {
+		wanted = (void *)(apart.shared + MEMORY_PIECES_MAX * MEMORY_PIECE);
+		for (size_t i = 0; i < cnt; i++)
+			if (present & 1u << i)
+				wanted[req.at++] = addrs[i];
+		res = ask_for(&(struct key){ OP_MEMORY, pid, 0 }, &req, -1, &none);
+	}
+	for (size_t i = 0; i < cnt && res >= MEMORY_PIECE; i++) {
+		if (!(present & 1u << i))
+			continue;
+		memcpy((char *)buf + i * MEMORY_PIECE, apart.shared + done, MEMORY_PIECE);
+		done += MEMORY_PIECE;
+		res -= MEMORY_PIECE;
+		ret |= 1u << i;
+	}
+	pthread_mutex_unlock(&apart.lock);
+	return ret;
 }
 
 ssize_t apart__pread(int handle, void *buf, size_t len, uint64_t off)

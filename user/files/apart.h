@@ -42,6 +42,13 @@ void apart__stop(void);
  */
 ssize_t apart__memory(uint32_t pid, uint64_t addr, void *buf, size_t len);
 
+/*
+ * Reads the pieces of memory__read_pieces (proc.h) that `present` names. Returns a bit mask of
+ * those that were read.
+ */
+uint32_t apart__memory_pieces(uint32_t pid, const uint64_t *addrs, size_t cnt, uint32_t present,
+			      void *buf);
+
 /* Like pread of the regular file behind an O_PATH descriptor. */
 ssize_t apart__pread(int handle, void *buf, size_t len, uint64_t off);
 

@@ -301,6 +301,21 @@ static int64_t read_bytes(struct broker *broker, const struct broker_request *re
 	return res ? res : (int64_t)len;
 }
 
+/* text: the addresses. Bytes in to, or -errno. */
+static int64_t read_pieces(struct broker *broker, const struct broker_request *req,
+			   const char *text, char *to, uint32_t *ret_read)
+{
+	uint64_t addrs[MEMORY_PIECES_MAX];
+
+	if (!req->len || req->len > MEMORY_PIECES_MAX)
+		return -EINVAL;
+	if (!knows(broker, req->pid))
+		return -EACCES;
+	memcpy(addrs, text, req->len * sizeof(*addrs));
+	*ret_read = memory__read_pieces("/proc", req->pid, addrs, req->len, to);
+	return (int64_t)(req->len * MEMORY_PIECE);
+}
+
 /* The thread stands for its process from now on. */
 static int64_t live_tid(struct broker *broker, uint32_t pid)
 {
@@ -364,6 +379,8 @@ static void answer(struct broker *broker, const struct broker_request *req, cons
 		ret->res = *ret_fd < 0 ? *ret_fd : 0;
 	} else if (req->op <= BROKER_FILE) {
 		ret->res = read_bytes(broker, req, fd, to);
+	} else if (req->op == BROKER_PIECES) {
+		ret->res = read_pieces(broker, req, text, to, &ret->read);
 	} else if (req->op <= BROKER_HAS_TID) {
 		ret->res = ask_number(broker, req);
 	} else if (req->op < BROKER_OP_CNT) {
@@ -390,11 +407,12 @@ static bool serve_one(struct broker *broker, int sock, char *to)
 			close(fd);
 		return false;
 	}
-	memset(text + n - sizeof(req), 0, 2); /* ends a path without a root, too */
+	/* Ends a path without a root, too, and addresses that are missing. */
+	memset(text + n - sizeof(req), 0, sizeof(text) - (n - sizeof(req)));
 	answer(broker, &req, text, fd, &ret, to, &ret_fd);
 	if (fd >= 0)
 		close(fd);
-	if (ret.res > 0 && req.op >= BROKER_PAGES && req.op <= BROKER_FILE)
+	if (ret.res > 0 && req.op >= BROKER_PAGES && req.op <= BROKER_PIECES)
 		out[1].iov_len = (size_t)ret.res;
 	sent = !socket__send_fd(sock, out, 2, ret_fd);
 	if (ret_fd >= 0)

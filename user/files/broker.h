@@ -77,6 +77,7 @@ enum broker_op {
 	BROKER_PAGES,  /* memory__read_across */
 	BROKER_MEMORY, /* apart__memory */
 	BROKER_FILE,   /* apart__pread */
+	BROKER_PIECES, /* memory__read_pieces */
 	/* threads */
 	BROKER_LIVE_TID, /* live_tid__thread */
 	BROKER_NS_TID,	 /* ns_tid__find */
@@ -103,6 +104,9 @@ void broker_client__open_ahead(enum broker_op op, const char (*paths)[BROKER_AHE
 /* Bytes read, 0 or -errno, as the function of that name. fd: of BROKER_FILE, else -1. */
 ssize_t broker_client__read(enum broker_op op, uint32_t pid, int fd, uint64_t at, void *buf,
 			    size_t len);
+
+/* As memory__read_pieces. */
+uint32_t broker_client__read_pieces(uint32_t pid, const uint64_t *addrs, size_t cnt, void *buf);
 
 /* A number: of a thread, of downloads. at, text: as the operation needs. -errno: not known. */
 int64_t broker_client__ask(enum broker_op op, uint32_t pid, uint64_t at, const char *text);

@@ -10,6 +10,7 @@
 #include "base/socket.h"
 #include "files/broker.h"
 #include "files/broker_request.h"
+#include "files/proc.h"
 
 static int broker_sock = -1;
 
@@ -130,6 +131,17 @@ ssize_t broker_client__read(enum broker_op op, uint32_t pid, int fd, uint64_t at
 	int64_t res = ask(&req, NULL, 0, fd, &got, buf, req.len, &none);
 
 	return res;
+}
+
+uint32_t broker_client__read_pieces(uint32_t pid, const uint64_t *addrs, size_t cnt, void *buf)
+{
+	const struct broker_request req = { .op = BROKER_PIECES, .pid = pid, .len = cnt };
+	const struct iovec text = { (void *)(uintptr_t)addrs, cnt * sizeof(*addrs) };
+	const size_t size = cnt * MEMORY_PIECE;
+	struct broker_answer got;
+	int none;
+
+	return ask(&req, &text, 1, -1, &got, buf, size, &none) == (int64_t)size ? got.read : 0;
 }
 
 int64_t broker_client__ask(enum broker_op op, uint32_t pid, uint64_t at, const char *text)

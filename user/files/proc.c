@@ -474,6 +474,44 @@ int memory__read(const char *proc, uint32_t pid, uint64_t addr, void *buf, size_
 	return n == (ssize_t)len ? 0 : -EFAULT;
 }
 
+/*
+ * Which of the pieces are in pages that are present. An address above all user memory is beyond the
+ * end of pagemap.
+ */
+static uint32_t present_of(const char *proc, uint32_t pid, const uint64_t *addrs, size_t cnt)
+{
+	uint64_t page_sz = sysconf(_SC_PAGESIZE), entry;
+	char path[PATH_MAX];
+	uint32_t ret = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%u/pagemap", proc, pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	for (size_t i = 0; i < cnt; i++)
+		if (addrs[i] <= INT64_MAX && addrs[i] % MEMORY_PIECE == 0 &&
+		    pread(fd, &entry, sizeof(entry), addrs[i] / page_sz * sizeof(entry)) ==
+			    sizeof(entry) &&
+		    entry & PRESENT && !(entry & SWAPPED))
+			ret |= 1u << i;
+	close(fd);
+	return ret;
+}
+
+uint32_t memory__read_pieces(const char *proc, uint32_t pid, const uint64_t *addrs, size_t cnt,
+			     void *buf)
+{
+	uint32_t present;
+
+	if (!cnt || cnt > MEMORY_PIECES_MAX)
+		return 0;
+	if (broker_client__is_on())
+		return broker_client__read_pieces(pid, addrs, cnt, buf);
+	present = present_of(proc, pid, addrs, cnt);
+	return present ? apart__memory_pieces(pid, addrs, cnt, present, buf) : 0;
+}
+
 #define VDSO_MAX (256 * 1024)
 
 /* Never in one read: a page that is not present must not be brought in. */

@@ -132,6 +132,16 @@ int memory__read(const char *proc, uint32_t pid, uint64_t addr, void *buf, size_
 int memory__read_across(const char *proc, uint32_t pid, uint64_t addr, void *buf, size_t len);
 
 /*
+ * Reads several pieces of MEMORY_PIECE bytes at once: cnt (at most MEMORY_PIECES_MAX) of them, at
+ * addresses that are multiples of their size, into buf, one after the other. Returns a bit mask of
+ * those that were read; the others are not present, or the process has ended.
+ */
+#define MEMORY_PIECE	  4096u
+#define MEMORY_PIECES_MAX 15u
+uint32_t memory__read_pieces(const char *proc, uint32_t pid, const uint64_t *addrs, size_t cnt,
+			     void *buf);
+
+/*
  * Copies [start, end) of the process's memory, its vdso, to malloc'ed memory that the caller owns:
  * an ELF file that exists only in processes. Returns 0 or -errno.
  */
