@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbol/interpreters/interp.h"
+#include "symbol/languages/interp.h"
 #include "tests/tap.h"
 
 #define IMAGE_FN static inline __attribute__((unused))

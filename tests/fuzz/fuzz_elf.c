@@ -9,7 +9,7 @@
 
 #include "symbol/elf/elffunc.h"
 #include "symbol/elf/vtable.h"
-#include "symbol/interpreters/interp.h"
+#include "symbol/languages/interp.h"
 #include "symbol/modules/module.h"
 #include "symbol/names/resolve.h"
 #include "tests/fuzz/sections.h"

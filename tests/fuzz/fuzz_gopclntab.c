@@ -5,7 +5,7 @@
  */
 #include <elf.h>
 
-#include "symbol/interpreters/gopclntab.h"
+#include "symbol/languages/gopclntab.h"
 #include "tests/fuzz/sections.h"
 
 #define BYTES_MAX (4u << 20)

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-#include "symbol/interpreters/jit.h"
+#include "symbol/languages/jit.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"

@@ -2,8 +2,8 @@
 /* Damaged perf maps, which grow, shrink and are replaced while they are read. */
 #include <sys/stat.h>
 
-#include "symbol/interpreters/jit.h"
-#include "symbol/interpreters/runtime.h"
+#include "symbol/languages/jit.h"
+#include "symbol/languages/runtime.h"
 #include "tests/fuzz/corpus.h"
 #include "tests/scratch.h"
 

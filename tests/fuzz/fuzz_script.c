@@ -4,7 +4,7 @@
  * strings, code objects and thread lists. Nothing may be read or written out of bounds, and lines
  * stay within what a table can say.
  */
-#include "symbol/interpreters/interp.h"
+#include "symbol/languages/interp.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/script_image.h"
 

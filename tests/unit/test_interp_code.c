@@ -2,7 +2,7 @@
 /*
  * Location tables of CPython 3.11 and 3.13, compared with their own co_lines(); and invalid tables.
  */
-#include "symbol/interpreters/interp.h"
+#include "symbol/languages/interp.h"
 #include "tests/tap.h"
 
 #define LEN(a) (sizeof(a) / sizeof(*(a)))

@@ -2,7 +2,7 @@
 /* Threads and code of Ruby 3.1 to 3.4 in memory: this process's own. */
 #include <unistd.h>
 
-#include "symbol/interpreters/interp.h"
+#include "symbol/languages/interp.h"
 #include "tests/script_image.h"
 
 #define LEN(a) (sizeof(a) / sizeof(*(a)))

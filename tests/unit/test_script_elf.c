@@ -3,7 +3,7 @@
  * CPython's and Ruby's variables in ELF files: found by either symbol table, and nothing else is
  * taken for them.
  */
-#include "symbol/interpreters/interp.h"
+#include "symbol/languages/interp.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/symbol_fixture.h"
 

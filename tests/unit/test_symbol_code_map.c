@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "symbol/interpreters/jit.h"
+#include "symbol/languages/jit.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/tap.h"
 

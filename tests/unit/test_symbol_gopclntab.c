@@ -5,7 +5,7 @@
  */
 #include "symbol/dwarf/dwarf.h"
 #include "symbol/elf/symtab.h"
-#include "symbol/interpreters/gopclntab.h"
+#include "symbol/languages/gopclntab.h"
 #include "symbol/unwind/cfi.h"
 #include "tests/gopclntab_image.h"
 #include "tests/symbol_fixture.h"

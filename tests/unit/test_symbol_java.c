@@ -2,7 +2,7 @@
 /*
  * Which frames of a Java stack are the application's, and the code by which HotSpot leaves a frame.
  */
-#include "symbol/interpreters/runtime.h"
+#include "symbol/languages/runtime.h"
 #include "symbol/unwind/walk.h"
 #include "tests/tap.h"
 

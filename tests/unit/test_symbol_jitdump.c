@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "symbol/interpreters/jit.h"
+#include "symbol/languages/jit.h"
 #include "tests/symbol_fixture.h"
 
 static unsigned char *code;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Function names as runtimes write them, and names that only look like those. */
-#include "symbol/interpreters/runtime.h"
+#include "symbol/languages/runtime.h"
 #include "tests/tap.h"
 
 int main(void)

@@ -2,7 +2,7 @@
 /* The tables below the symbolizer: symbols, names, strings, the cache of addresses, demangling. */
 #include "files/proc.h"
 #include "symbol/elf/symtab.h"
-#include "symbol/interpreters/runtime.h"
+#include "symbol/languages/runtime.h"
 #include "symbol/names/cache.h"
 #include "symbol/names/process.h"
 #include "symbol/names/resolve.h"

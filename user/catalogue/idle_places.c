@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "model/block.h"
 #include "model/sample.h"
-#include "symbol/interpreters/runtime.h"
+#include "symbol/languages/runtime.h"
 #include "symbol/unwind/unwind.h"
 
 #define THREAD_MAX 8192 /* the oldest entry is dropped */

@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 #include "catalogue/wait_note.h"
-#include "symbol/interpreters/runtime.h"
+#include "symbol/languages/runtime.h"
 
 #define THREAD_MAX 8192 /* the oldest entry is dropped */
 #define NAMES_MAX  4096

@@ -16,7 +16,7 @@
 #include "catalogue/wait_note.h"
 #include "files/file.h"
 #include "model/stack.h"
-#include "symbol/interpreters/runtime.h"
+#include "symbol/languages/runtime.h"
 #include "symbol/unwind/unwind.h"
 
 #define STAT_MAX 256

@@ -19,7 +19,7 @@ void stack__trim_stray(struct stack *stack);
  * Marks the dispatcher's frames: from the outermost inward, those with an address or function in
  * the callers of the loop's wait. A frame of interpreted or JIT code ends the search, because all
  * functions of an interpreter share their callers. A runtime's frames are not blamed either: their
- * `app` is false (symbol/interpreters/runtime.h).
+ * `app` is false (symbol/languages/runtime.h).
  */
 void stack__mark_dispatcher(struct stack *stack, const struct stack *idle_place);
 

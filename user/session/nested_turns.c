@@ -9,7 +9,7 @@
 #include "bpf/jank_abi.h"
 #include "model/chain/wait_reason.h"
 #include "model/stack.h"
-#include "symbol/interpreters/runtime.h"
+#include "symbol/languages/runtime.h"
 
 #define ENTRY_MAX 64 /* more are only counted */
 

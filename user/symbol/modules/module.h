@@ -14,7 +14,7 @@
 #include "symbol/elf/debugfile.h"
 #include "symbol/elf/elf.h"
 #include "symbol/elf/symtab.h"
-#include "symbol/interpreters/gopclntab.h"
+#include "symbol/languages/gopclntab.h"
 #include "symbol/names/cache.h"
 #include "symbol/unwind/cfi.h"
 #include <sys/stat.h>

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "symbol/elf/symtab.h"
-#include "symbol/interpreters/gopclntab.h"
+#include "symbol/languages/gopclntab.h"
 
 static struct symtab *next_tab(struct module *module, const char *suffix)
 {

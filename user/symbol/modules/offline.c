@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "files/file.h"
-#include "symbol/interpreters/runtime.h"
+#include "symbol/languages/runtime.h"
 #include "symbol/modules/module.h"
 #include "symbol/modules/offline_index.h"
 #include "symbol/names/resolve.h"

@@ -18,8 +18,8 @@
 #include "files/proc.h"
 #include "files/zip.h"
 #include "symbol/elf/mapped_file.h"
-#include "symbol/interpreters/interp.h"
-#include "symbol/interpreters/runtime.h"
+#include "symbol/languages/interp.h"
+#include "symbol/languages/runtime.h"
 #include "symbol/unwind/java_code.h"
 
 #define STATUS_MAX   16384

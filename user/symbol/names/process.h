@@ -7,7 +7,7 @@
 #define JANK_SYMBOL_NAMES_PROCESS_H
 
 #include "symbol/elf/debugfile.h"
-#include "symbol/interpreters/jit.h"
+#include "symbol/languages/jit.h"
 #include "symbol/modules/module.h"
 #include "symbol/names/cache.h"
 #include "symbol/names/proc_maps.h"

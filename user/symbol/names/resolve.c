@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "symbol/interpreters/runtime.h"
+#include "symbol/languages/runtime.h"
 #include "symbol/names/kallsyms.h"
 #include "symbol/unwind/tables.h"
 

@@ -7,8 +7,8 @@
 
 #include "base/clock.h"
 #include "symbol/elf/vtable.h"
-#include "symbol/interpreters/interp.h"
-#include "symbol/interpreters/runtime.h"
+#include "symbol/languages/interp.h"
+#include "symbol/languages/runtime.h"
 #include "symbol/modules/fetch.h"
 #include "symbol/names/kallsyms.h"
 #include "symbol/names/resolve.h"

@@ -4,7 +4,7 @@
 #define JANK_SYMBOL_UNWIND_CFI_PARTS_H
 
 #include "symbol/dwarf/cursor.h"
-#include "symbol/interpreters/gopclntab.h"
+#include "symbol/languages/gopclntab.h"
 #include "symbol/unwind/cfi.h"
 
 #define CFI_ENTRY_MAX	(64u << 10) /* bytes of a CIE or FDE */

@@ -4,7 +4,7 @@
  * thread_pthread.h of 3.1.2, 3.2.4, 3.3.5 and 3.4.5. All releases of these minor versions have the
  * same offsets. A wrong offset is detected: no state would point to the virtual machine.
  */
-#include "symbol/interpreters/interp.h"
+#include "symbol/languages/interp.h"
 
 #include <string.h>
 #include <xxhash.h>

@@ -2,8 +2,8 @@
 /*
  * Names of JIT code: the pieces of code, and the two files in which a JIT compiler describes them.
  */
-#ifndef JANK_SYMBOL_INTERPRETERS_JIT_H
-#define JANK_SYMBOL_INTERPRETERS_JIT_H
+#ifndef JANK_SYMBOL_LANGUAGES_JIT_H
+#define JANK_SYMBOL_LANGUAGES_JIT_H
 
 #include "base/clock.h"
 #include "symbol/elf/symtab.h"

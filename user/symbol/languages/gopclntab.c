@@ -4,7 +4,7 @@
  * the function's description), followed by the descriptions. Index and descriptions are read in
  * chunks, once, front to back, whatever the header says.
  */
-#include "symbol/interpreters/gopclntab.h"
+#include "symbol/languages/gopclntab.h"
 
 #include <elf.h>
 #include <errno.h>

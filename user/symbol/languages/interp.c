@@ -3,7 +3,7 @@
  * Detects an interpreter by its file, and names CPython's frames by their code objects. See
  * interp.h.
  */
-#include "symbol/interpreters/interp.h"
+#include "symbol/languages/interp.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
  * `ld-musl-x86_64.so.1`, bionic's `linker64`. Libraries that only share the prefix (libc-client.so)
  * belong to the program.
  */
-#include "symbol/interpreters/runtime.h"
+#include "symbol/languages/runtime.h"
 
 #include <ctype.h>
 #include <stdbool.h>

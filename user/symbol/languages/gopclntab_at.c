@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbol/interpreters/gopclntab.h"
+#include "symbol/languages/gopclntab.h"
 
 #define STEPS_MAX   65536 /* limit of runs of one function */
 #define WINDOW	    256

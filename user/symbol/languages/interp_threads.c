@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "files/proc.h"
-#include "symbol/interpreters/interp.h"
+#include "symbol/languages/interp.h"
 #include "symbol/names/symbolize_parts.h"
 
 #define INTERPRETERS_MAX 64

@@ -5,8 +5,8 @@
  * Reads the formats of Go 1.18 and later. Earlier formats have another magic number and are not
  * read.
  */
-#ifndef JANK_SYMBOL_INTERPRETERS_GOPCLNTAB_H
-#define JANK_SYMBOL_INTERPRETERS_GOPCLNTAB_H
+#ifndef JANK_SYMBOL_LANGUAGES_GOPCLNTAB_H
+#define JANK_SYMBOL_LANGUAGES_GOPCLNTAB_H
 
 #include "symbol/elf/elf.h"
 #include "symbol/elf/symtab.h"

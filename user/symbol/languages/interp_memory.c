@@ -2,7 +2,7 @@
 /*
  * Reads page by page. A str stores 1, 2 or 4 bytes per character, as its largest character needs.
  */
-#include "symbol/interpreters/interp.h"
+#include "symbol/languages/interp.h"
 
 #include <errno.h>
 #include <stdlib.h>

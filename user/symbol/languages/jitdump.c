@@ -4,7 +4,7 @@
  * addresses and file positions are kept in memory. The file is not trusted: sizes and counts are
  * limited and checked against the record's size.
  */
-#include "symbol/interpreters/jit.h"
+#include "symbol/languages/jit.h"
 
 #include <ctype.h>
 #include <errno.h>

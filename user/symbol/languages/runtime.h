@@ -3,8 +3,8 @@
  * Classifiers for code of language runtimes: by module, by function name, and by frame. They
  * separate it from the application's own code.
  */
-#ifndef JANK_SYMBOL_INTERPRETERS_RUNTIME_H
-#define JANK_SYMBOL_INTERPRETERS_RUNTIME_H
+#ifndef JANK_SYMBOL_LANGUAGES_RUNTIME_H
+#define JANK_SYMBOL_LANGUAGES_RUNTIME_H
 
 #include "model/block.h"
 #include <stdbool.h>

@@ -4,7 +4,7 @@
  * process. So each is read once. Later reads only check that it is unchanged: another object may
  * lie at its address.
  */
-#include "symbol/interpreters/interp.h"
+#include "symbol/languages/interp.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A treap: a search tree by address, a heap by priority. See jit.h. */
-#include "symbol/interpreters/jit.h"
+#include "symbol/languages/jit.h"
 
 #include <errno.h>
 #include <stdlib.h>

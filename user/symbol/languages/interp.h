@@ -9,8 +9,8 @@
  * interpreter, and live threads of the process. Code objects must have the type that the file
  * defines. Instructions must lie inside their code object.
  */
-#ifndef JANK_SYMBOL_INTERPRETERS_INTERP_H
-#define JANK_SYMBOL_INTERPRETERS_INTERP_H
+#ifndef JANK_SYMBOL_LANGUAGES_INTERP_H
+#define JANK_SYMBOL_LANGUAGES_INTERP_H
 
 #include "bpf/jank_abi.h"
 #include "model/block.h"

@@ -4,7 +4,7 @@
  * the later one is valid. Only addresses and file positions are kept in memory; names are read on
  * demand.
  */
-#include "symbol/interpreters/jit.h"
+#include "symbol/languages/jit.h"
 
 #include <errno.h>
 #include <inttypes.h>
