@@ -43,7 +43,7 @@ def check(tap, what, server, pid, lines):
             server.get("/fibonacci")
     finally:
         server.end()
-    found = [frame for block in trace.blocks for frame in frames(block) if "fibonacci" in frame.get("function", "")]
+    found = [frame for block in trace.blocks for frame in frames(block) if frame.get("function") == "fibonacci"]
     tap.check(found, f"{what}: the function is named",
               [frame.get("function", frame.get("module")) for block in trace.blocks for frame in frames(block)][:20])
     tap.check(all(frame.get("language") == "javascript" for frame in found), f"{what}: as a JavaScript function", found[:1])

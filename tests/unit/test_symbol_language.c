@@ -3,6 +3,33 @@
 #include "symbol/languages/runtime.h"
 #include "tests/tap.h"
 
+static void check_split(void)
+{
+	static const struct {
+		const char *name, *function, *file;
+	} names[] = {
+		{ "JS:~handle /srv/app.js:3:1", "handle", "/srv/app.js" },
+		{ "JS:*get x file:///srv/a b.mjs:3:1", "get x file:///srv/a", "b.mjs" },
+		{ "LazyCompile:^emit node:events:471:44", "emit", "node:events" },
+		{ "Function:~ node:internal/timers:5:1", "anonymous", "node:internal/timers" },
+		{ "JS:handle app.js", "handle", "app.js" },
+		{ "RegExp:a b", NULL, NULL },
+		{ "JS:", NULL, NULL },
+		{ "JS:x ", NULL, NULL },
+		{ "Lcom/example/Main;::run x", NULL, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const char *function = NULL, *file = NULL;
+		char name[64];
+
+		strcpy(name, names[i].name);
+		javascript__split(name, &function, &file);
+		is_str(function, names[i].function, "'%s': its function", names[i].name);
+		is_str(file, names[i].file, "'%s': its file", names[i].name);
+	}
+}
+
 int main(void)
 {
 	static const struct {
@@ -49,5 +76,6 @@ int main(void)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		is_str(language__of(names[i].name), names[i].language, "'%s'", names[i].name);
+	check_split();
 	return tap__done();
 }

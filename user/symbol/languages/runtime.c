@@ -201,6 +201,37 @@ const char *language__of(const char *name)
 	return is_signature(name) ? "java" : NULL;
 }
 
+/* Cuts ":3:1" at the end. */
+static void cut_position(char *file)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		char *colon = strrchr(file, ':');
+
+		if (!colon || !colon[1] || colon[1 + strspn(colon + 1, "0123456789")])
+			return;
+		*colon = '\0';
+	}
+}
+
+bool javascript__split(char *name, const char **ret_function, const char **ret_file)
+{
+	static const char tiers[] = "~^*+'", scheme[] = "file://";
+	char *colon = strchr(name, ':'), *space = strrchr(name, ' ');
+	const char *language = language__of(name);
+
+	if (!language || strcmp(language, "javascript") || !strncmp(name, "RegExp:", 7) || !space ||
+	    space < colon || !space[1])
+		return false;
+	colon += 1 + (colon[1] && strchr(tiers, colon[1]));
+	*space = '\0';
+	cut_position(space + 1);
+	*ret_function = colon < space ? colon : "anonymous";
+	*ret_file = space + 1;
+	if (!strncmp(*ret_file, scheme, strlen(scheme)))
+		*ret_file += strlen(scheme);
+	return true;
+}
+
 /* --- Owners of Java frames, by the names of modules, classes and pieces of HotSpot's JIT code */
 
 /* In order of preference: the first owner that a stack has is reported. */

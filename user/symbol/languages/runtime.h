@@ -36,6 +36,13 @@ bool runtime__is_glue(const char *function);
  */
 const char *language__of(const char *name);
 
+/*
+ * Splits the name of a JavaScript function: "JS:*handle file:///srv/app.js:3:1" is function
+ * "handle" of file "/srv/app.js". Returns false for another form; then name is unchanged. Both
+ * point into name.
+ */
+bool javascript__split(char *name, const char **ret_function, const char **ret_file);
+
 /* Owner of a frame in a Java program: the application, the class library, or HotSpot itself. */
 
 /* Returns true when the path is that of HotSpot's library. */

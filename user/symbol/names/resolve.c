@@ -247,6 +247,20 @@ static bool by_file(const struct resolver *rs, const struct region *region, uint
 	return true;
 }
 
+/* A name that a JIT compiler published. */
+static void add_published(const struct resolver *rs, char *name, const struct symbol *sym,
+			  struct cached *entry)
+{
+	const char *function = name, *file;
+
+	entry->base = sym->addr;
+	entry->module = "[jit]";
+	entry->language = language__of(name);
+	if (javascript__split(name, &function, &file))
+		entry->module = entry->file = keep(rs, file);
+	entry->function = keep(rs, function);
+}
+
 static bool by_perf_map(const struct resolver *rs, const struct process *process, uint64_t at,
 			struct cached *entry)
 {
@@ -256,10 +270,7 @@ static bool by_perf_map(const struct resolver *rs, const struct process *process
 	if (!sym || !names__get(&process->jit.tab.names, sym->name, name, sizeof(name)) ||
 	    (process->is_java && java__is_scratch(name)))
 		return false;
-	entry->function = keep(rs, name);
-	entry->base = sym->addr;
-	entry->module = "[jit]";
-	entry->language = language__of(name);
+	add_published(rs, name, sym, entry);
 	return entry->function;
 }
 
@@ -272,10 +283,7 @@ static bool by_jitdump(const struct resolver *rs, struct process *process, uint6
 
 	if (!sym || !names__get(&dump->names, sym->name, name, sizeof(name)))
 		return false;
-	entry->function = keep(rs, name);
-	entry->base = sym->addr;
-	entry->module = "[jit]";
-	entry->language = language__of(name);
+	add_published(rs, name, sym, entry);
 	entry->line = jitdump__line(dump, sym, at, name, sizeof(name));
 	if (entry->line)
 		entry->file = keep(rs, name);
