@@ -657,6 +657,11 @@ struct jank_copy {
 /* Frame of an interpreter (CPython). */
 #define JANK_SCRIPT_MAX	  64
 #define JANK_SCRIPT_ENTRY 1 /* the interpreter's C function was entered for this frame */
+/*
+ * Of user space: a function in a frame of the native stack. Bits 8 to 15: of several functions of
+ * that frame, which one; bits 16 to 31: the index of the frame's address in the user part.
+ */
+#define JANK_SCRIPT_NATIVE 2
 struct jank_script_frame {
 	/* address of its code object; 0: no frame, marks an entry before the next one */
 	__u64 code;

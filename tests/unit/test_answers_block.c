@@ -277,13 +277,13 @@ static void test_bad_callers(void)
 	Jankbpf__JournalCallers callers = JANKBPF__JOURNAL_CALLERS__INIT;
 	Jankbpf__JournalStack stack = JANKBPF__JOURNAL_STACK__INIT, *stacks[] = { &stack, &stack };
 	Jankbpf__JournalScriptFrame frame = JANKBPF__JOURNAL_SCRIPT_FRAME__INIT;
-	Jankbpf__JournalScriptFrame *script[JANK_SCRIPT_MAX + 1];
+	Jankbpf__JournalScriptFrame *script[STACK_SCRIPT_MAX + 1];
 	uint64_t addresses[] = { 1, 2, 3 };
 	struct block *block = fixture__chain();
 	struct stack *first;
 	uint32_t tid;
 
-	for (int i = 0; i <= JANK_SCRIPT_MAX; i++)
+	for (int i = 0; i <= STACK_SCRIPT_MAX; i++)
 		script[i] = &frame;
 	is_int(answers__take_callers(block, &callers), 0, "a record without stacks");
 	callers.stacks = stacks;
@@ -296,7 +296,7 @@ static void test_bad_callers(void)
 	stack.addresses = addresses;
 	stack.n_addresses = 3;
 	stack.script = script;
-	stack.n_script = JANK_SCRIPT_MAX + 1;
+	stack.n_script = STACK_SCRIPT_MAX + 1;
 	is_int(answers__take_callers(block, &callers), 0, "a stack of the block");
 	ok(first->user_cnt == 3 && first->addresses[first->kernel_cnt + 2] == 3,
 	   "gets its addresses");

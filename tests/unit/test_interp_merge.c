@@ -72,6 +72,73 @@ static void check(const char *native, const char *script, enum stack_end end, co
 	free(got);
 }
 
+/*
+ * Native frames by name, in order of their addresses, "(x" inlined into the next; functions
+ * "INDEX:name", with the file after "@".
+ */
+static void check_natives(const char *native, const char *script, const char *want)
+{
+	char *names = strdup(native), *scripts = strdup(script), *save = NULL;
+	struct stack stack = { .frames = calloc(64, sizeof(struct frame)) };
+	struct strbuf sb = STRBUF_INIT;
+	uint64_t address = 0;
+
+	stack.script = calloc(64, sizeof(*stack.script));
+	for (char *name = strtok_r(names, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
+		bool inlined = *name == '(';
+
+		stack.frames[stack.frame_cnt++] = (struct frame){ .function = name,
+								  .module = "node",
+								  .app = true,
+								  .kernel = *name == 'k',
+								  .inlined = inlined,
+								  .address = address };
+		address += !inlined;
+	}
+	for (char *name = strtok_r(scripts, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
+		char *file = strchr(name, '@');
+
+		stack.script[stack.script_cnt++] = (struct jank_script_frame){
+			.code = 1,
+			.flags = JANK_SCRIPT_NATIVE | (uint32_t)atoi(name) << 16,
+		};
+		*file++ = 0;
+		name = strchr(name, ':') + 1;
+		stack.frames[stack.frame_cnt++] = (struct frame){ .function = *name ? name : NULL,
+								  .module = file,
+								  .file = file,
+								  .language = "javascript",
+								  .app = true };
+	}
+	is_int(stack__merge_script(&stack), 0, "%s + %s", native, script);
+	for (size_t i = 0; i < stack.frame_cnt; i++)
+		strbuf__addf(&sb, "%s%s%s", i ? " " : "", stack.frames[i].function,
+			     stack.frames[i].app ? "*" : "");
+	is_str(strbuf__str(&sb), want, "%s + %s", native, script);
+	strbuf__free(&sb);
+	free(stack.frames);
+	free(stack.script);
+	free(names);
+	free(scripts);
+}
+
+static void check_languages(void)
+{
+	check_natives("parse jit call jit main", "1:f@a.js 3:g@a.js", "parse f* call g* main");
+	check_natives("kernel parse jit main", "1:f@a.js", "kernel parse f* main");
+	check_natives("jit main", "0:inner@a.js 0:outer@a.js", "inner* outer* main");
+	check_natives("(x (y z jit main", "1:f@a.js", "(x (y z f* main");
+	check_natives("jit main", "0:@a.js", "jit main");
+	check_natives("jit jit main", "0:emit@node:events 1:f@a.js", "emit f* main");
+	check_natives("jit jit main", "0:lib@/x/node_modules/l.js 1:f@a.js", "lib f* main");
+	check_natives("jit jit main", "0:emit@node:events 1:lib@/x/node_modules/l.js",
+		      "emit lib* main");
+	check_natives("jit jit main",
+		      "0:a@/g/node_modules/p/node_modules/l.js 1:b@/g/node_modules/p.js",
+		      "a b* main");
+	check_natives("jit main", "0:f@a.js 7:lost@a.js", "f* main");
+}
+
 int main(void)
 {
 	const enum stack_end whole = STACK_END_COMPLETE, cut = STACK_END_NO_TABLE;
@@ -94,5 +161,6 @@ int main(void)
 	check("c E main _start", "socket f!", whole, "c socket f* main _start");
 	check("E py::f:m.py E py::h:m.py main _start", "f! h!", whole, "f* h* main _start");
 	check("c E", "", cut, "c* _PyEval_EvalFrameDefault*");
+	check_languages();
 	return tap__done();
 }

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "model/stack.h"
 
 /* Keyed by a prefix of the executable's name. */
 static const struct {
@@ -27,8 +28,12 @@ static bool is_nameless(const struct frame *frame)
 	       !strcmp(frame->module, "[jit]");
 }
 
+/* Code that is not of a language's functions, such as regular expressions, has no names. */
 static bool has_nameless(const struct block *block)
 {
+	for (size_t i = 0; i < block->sample_cnt; i++)
+		if (stack__has_language(&block->samples[i].stack))
+			return false;
 	for (size_t i = 0; i < block->sample_cnt; i++) {
 		const struct stack *stack = &block->samples[i].stack;
 

@@ -317,6 +317,21 @@ static void deepen(struct stack_cache *cache, const struct copy_event *copy,
 	copy_bpf_fds__deepen(cache->maps, copy->rec.hdr.tgid, size);
 }
 
+/* The probes' frames of an interpreter stay: a process has those of one or the other. */
+static int set_functions(struct entry *entry, const struct unwound *found)
+{
+	size_t size = found->script_cnt * sizeof(*entry->script);
+
+	if (!size || entry->script)
+		return 0;
+	entry->script = malloc(size);
+	if (!entry->script)
+		return -ENOMEM;
+	memcpy(entry->script, found->script, size);
+	entry->script_cnt = found->script_cnt;
+	return 0;
+}
+
 static int set_callers(struct entry *entry, const struct unwound *found)
 {
 	uint64_t *addresses = malloc(found->cnt * sizeof(*addresses));
@@ -330,7 +345,7 @@ static int set_callers(struct entry *entry, const struct unwound *found)
 	entry->address_cnt = found->cnt;
 	entry->end = found->end;
 	entry->end_module = found->module ? strdup(found->module) : NULL;
-	return 0;
+	return set_functions(entry, found);
 }
 
 static void free_copy(struct entry *entry)
@@ -453,16 +468,19 @@ static bool is_better(const struct entry *entry, const struct stack *stack)
 static int fill(struct stack_cache *cache, uint32_t tid, struct stack *stack)
 {
 	struct entry *entry = stack->addresses ? find(cache, tid, stack->t_ns) : NULL;
+	bool better;
 	int res = 0;
 
 	if (!entry)
 		return 0;
 	if (entry->raw)
 		res = walk_late(cache, entry);
-	if (!res && is_better(entry, stack))
+	better = is_better(entry, stack);
+	if (!res && better)
 		res = stack__set_callers(stack, entry->addresses, entry->address_cnt, entry->end,
 					 entry->end_module);
-	if (!res && entry->script_cnt)
+	/* Functions of native frames go with the addresses of their walk. */
+	if (!res && entry->script_cnt && (better || !(entry->script[0].flags & JANK_SCRIPT_NATIVE)))
 		res = stack__set_script(stack, entry->script, entry->script_cnt);
 	return res;
 }

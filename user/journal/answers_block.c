@@ -293,10 +293,10 @@ int answers__take_losses(struct block *block, const Jankbpf__Lost *lost)
 
 static int take_script(struct stack *stack, const Jankbpf__JournalStack *from)
 {
-	struct jank_script_frame script[JANK_SCRIPT_MAX];
+	struct jank_script_frame script[STACK_SCRIPT_MAX];
 	size_t cnt = from->n_script;
 
-	if (!cnt || cnt > JANK_SCRIPT_MAX)
+	if (!cnt || cnt > STACK_SCRIPT_MAX)
 		return 0;
 	for (size_t i = 0; i < cnt; i++)
 		script[i] =

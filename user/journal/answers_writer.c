@@ -288,7 +288,7 @@ static Jankbpf__JournalStack *stack_of(uint32_t tid, const struct stack *stack)
 {
 	struct {
 		Jankbpf__JournalStack stack;
-		Jankbpf__JournalScriptFrame *script[JANK_SCRIPT_MAX], frames[];
+		Jankbpf__JournalScriptFrame *script[STACK_SCRIPT_MAX], frames[];
 	} *ret = calloc(1, sizeof(*ret) + stack->script_cnt * sizeof(ret->frames[0]));
 
 	if (!ret)
@@ -301,7 +301,7 @@ static Jankbpf__JournalStack *stack_of(uint32_t tid, const struct stack *stack)
 	ret->stack.addresses = stack->addresses + stack->kernel_cnt;
 	ret->stack.n_addresses = stack->user_cnt;
 	ret->stack.script = ret->script;
-	for (uint32_t i = 0; i < stack->script_cnt && i < JANK_SCRIPT_MAX; i++) {
+	for (uint32_t i = 0; i < stack->script_cnt && i < STACK_SCRIPT_MAX; i++) {
 		jankbpf__journal_script_frame__init(&ret->frames[i]);
 		SET(&ret->frames[i], code, stack->script[i].code);
 		SET(&ret->frames[i], instr, stack->script[i].instr);

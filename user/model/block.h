@@ -163,7 +163,11 @@ struct stack {
 	uint64_t t_ns;	    /* time of its record; with the tid, the key of its stack copy */
 	enum stack_end end; /* end of the user part */
 	char *end_module; /* module where unwinding ended early, owned; NULL: none, or not known */
-	/* Frames of an interpreter, innermost first, owned; NULL: none. */
+			  /*
+	 * Frames of an interpreter, or functions of native frames (JANK_SCRIPT_NATIVE); innermost
+	 * first, owned; NULL: none.
+	 */
+#define STACK_SCRIPT_MAX 256
 	struct jank_script_frame *script;
 	uint32_t script_cnt;
 	struct frame *frames; /* named by the symbolizer; may exceed the addresses (inlining) */

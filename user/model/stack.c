@@ -3,12 +3,14 @@
 #include "model/stack.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/own_code.h"
+#include "model/script_owner.h"
 
 #define EVALUATION "_PyEval_EvalFrameDefault"
 
@@ -355,22 +357,63 @@ static void add_all(struct merge *m, const struct stack *native)
 }
 
 /*
- * Decides which frames are application code. If the program consists only of Python's own library,
- * that library counts.
+ * Decides which frames are application code: the best owner that the stack has, the application
+ * before its libraries, and those before the runtime's own.
  */
 static void settle_app(struct merge *m)
 {
-	bool any = false;
+	unsigned best = UINT_MAX;
 
 	for (size_t i = 0; i < m->cnt; i++)
-		any |= m->out[i].language && m->out[i].app;
+		if (m->out[i].language && m->out[i].function &&
+		    script_owner__rank(&m->out[i]) < best)
+			best = script_owner__rank(&m->out[i]);
 	for (size_t i = 0; i < m->cnt; i++) {
 		struct frame *frame = &m->out[i];
 
-		if (!frame->language)
-			frame->app = false;
-		else if (!any)
-			frame->app = frame->function;
+		frame->app =
+			frame->language && frame->function && script_owner__rank(frame) == best;
+	}
+}
+
+/*
+ * --- Functions of a language in frames of the native stack (JANK_SCRIPT_NATIVE): each replaces the
+ * frame at the index of its address
+ */
+
+/* Index of the next user frame's address: all frames of an address have it, also those inlined. */
+static uint32_t native_index(const struct stack *native, size_t i, uint32_t index)
+{
+	bool first = !i || native->frames[i - 1].kernel;
+
+	return native->frames[i].kernel || first || native->frames[i - 1].inlined ? index
+										  : index + 1;
+}
+
+static void add_functions(struct merge *m, uint32_t index)
+{
+	for (; m->at < m->stack->script_cnt && m->stack->script[m->at].flags >> 16 == index;
+	     m->at++)
+		if (m->named[m->at].function)
+			m->out[m->cnt++] = m->named[m->at];
+}
+
+static void replace_natives(struct merge *m, const struct stack *native)
+{
+	uint32_t index = 0;
+
+	for (size_t i = 0; i < native->frame_cnt; i++) {
+		size_t before = m->cnt;
+
+		index = native_index(native, i, index);
+		while (m->at < m->stack->script_cnt && m->stack->script[m->at].flags >> 16 < index)
+			m->at++;
+		if (!native->frames[i].kernel)
+			add_functions(m, index);
+		if (m->cnt == before)
+			m->out[m->cnt++] = native->frames[i];
+		else
+			i = group_end(native, i);
 	}
 }
 
@@ -390,7 +433,10 @@ int stack__merge_script(struct stack *stack)
 	}
 	stack__trim_probe(&native);
 	stack__trim_stray(&native);
-	add_all(&m, &native);
+	if (stack->script[0].flags & JANK_SCRIPT_NATIVE)
+		replace_natives(&m, &native);
+	else
+		add_all(&m, &native);
 	settle_app(&m);
 	free(stack->frames);
 	stack->frames = m.out;

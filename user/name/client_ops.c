@@ -218,11 +218,14 @@ static int take_unwound(struct name_client *client, struct wire *in, const struc
 	if (!in->bad && !head.cnt)
 		return -ENOMEM;
 	in->bad |= head.cnt > UNWIND_MAX || head.end > STACK_END_DEEP ||
-		   head.used_sz > copy->rec.copy_sz ||
-		   in->left < head.cnt * sizeof(*ret->addresses);
+		   head.used_sz > copy->rec.copy_sz || head.script_cnt > STACK_SCRIPT_MAX ||
+		   in->left < head.cnt * sizeof(*ret->addresses) +
+				      head.script_cnt * sizeof(*ret->script);
 	if (in->bad)
 		return 0;
 	wire__take(in, ret->addresses, head.cnt * sizeof(*ret->addresses));
+	wire__take(in, ret->script, head.script_cnt * sizeof(*ret->script));
+	ret->script_cnt = head.script_cnt;
 	ret->module = take_text(client, in);
 	ret->cnt = head.cnt;
 	ret->end = (enum stack_end)head.end;

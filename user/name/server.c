@@ -187,12 +187,14 @@ static void unwind(struct server *s, const struct copy_event *copy)
 	if (!symbolizer__unwind(s->sym, copy, unwound, 1))
 		head = (struct name_unwound){ .cnt = unwound->cnt,
 					      .end = unwound->end,
-					      .used_sz = unwound->used_sz };
+					      .used_sz = unwound->used_sz,
+					      .script_cnt = unwound->script_cnt };
 	head.knows = symbolizer__knows(s->sym, copy->rec.hdr.tgid);
 	strbuf__add(&s->out, &head, sizeof(head));
 	if (!head.cnt)
 		return;
 	strbuf__add(&s->out, unwound->addresses, head.cnt * sizeof(*unwound->addresses));
+	strbuf__add(&s->out, unwound->script, head.script_cnt * sizeof(*unwound->script));
 	wire__put_text(&s->out, unwound->module);
 }
 

@@ -104,10 +104,14 @@ struct name_frame {
 	uint8_t kernel, inlined, app, pad;
 };
 
-/* An unwound stack, one of several; its addresses and the module follow. cnt 0: out of memory. */
+/*
+ * An unwound stack, one of several; its addresses, functions and module follow. cnt 0: out of
+ * memory.
+ */
 struct name_unwound {
 	uint32_t cnt, end, used_sz;
 	uint32_t knows; /* as of name_answer, for the copy's process */
+	uint32_t script_cnt, pad;
 };
 
 /* struct script_wait: a byte of an answer is no bool. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "symbol/elf/elf.h"
+#include "symbol/languages/language.h"
 
 /*
  * --- Search of the interpreter's variables: one pass through .dynsym, which a stripped file keeps;
@@ -306,8 +307,11 @@ int interp__add_frames(struct process_env *env, struct process *process, struct 
 	script = process ? interp__of(env, process) : NULL;
 	if (process)
 		mem = memory_of(env, process);
-	for (size_t i = 0; i < stack->script_cnt; i++)
-		if (stack->script[i].code)
+	for (size_t i = 0; i < stack->script_cnt; i++) {
+		if (stack->script[i].flags & JANK_SCRIPT_NATIVE)
+			language__name(process, pool, &stack->script[i], &frames[i]);
+		else if (stack->script[i].code)
 			name(script, &mem, pool, &stack->script[i], &frames[i]);
+	}
 	return 0;
 }

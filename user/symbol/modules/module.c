@@ -61,6 +61,7 @@ static void drop_cfi(struct modules *modules, struct module *module)
 {
 	modules->cfi_held -= module->cfi && cfi__has_fd(module->cfi);
 	cfi__free(module->cfi);
+	language_file__free(module->language);
 	module->cfi = NULL;
 }
 

@@ -15,6 +15,7 @@
 #include "symbol/elf/elf.h"
 #include "symbol/elf/symtab.h"
 #include "symbol/languages/gopclntab.h"
+#include "symbol/languages/language.h"
 #include "symbol/names/cache.h"
 #include "symbol/unwind/cfi.h"
 #include <sys/stat.h>
@@ -108,8 +109,10 @@ struct module {
 	struct cache sources; /* file, line and inlined functions, by cache__key of the address */
 	struct gopclntab *go; /* lines of a stripped Go program; or NULL */
 	struct cfi *cfi;      /* NULL: none yet, or freed; the vdso's exists from the start */
-	int source;	      /* descriptor of the copy with the tables, of several; or -1 */
-	uint64_t source_ns;   /* time of the last write to that copy */
+	struct language_file *language; /* the runtime in it; NULL: none */
+	bool language_known;
+	int source;	    /* descriptor of the copy with the tables, of several; or -1 */
+	uint64_t source_ns; /* time of the last write to that copy */
 };
 
 struct modules {

@@ -19,6 +19,7 @@
 #include "files/zip.h"
 #include "symbol/elf/mapped_file.h"
 #include "symbol/languages/interp.h"
+#include "symbol/languages/language.h"
 #include "symbol/languages/runtime.h"
 #include "symbol/unwind/java_code.h"
 
@@ -60,6 +61,7 @@ void process__free(struct process_env *env, struct process *process)
 	free(process->java_ways);
 	jitdump__free(&process->dump);
 	interp__free(process->script);
+	language_process__free(process->language);
 	free(process);
 }
 
@@ -375,5 +377,6 @@ size_t process__bytes(const struct process *process)
 
 	return sizeof(*process) + ways + proc_maps__bytes(&process->maps) +
 	       cache__bytes(&process->cache) + symtab__bytes(&process->jit.tab) +
-	       jitdump__bytes(&process->dump) + interp__bytes(process->script);
+	       jitdump__bytes(&process->dump) + interp__bytes(process->script) +
+	       language_process__bytes(process->language);
 }

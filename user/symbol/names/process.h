@@ -44,6 +44,7 @@ struct process {
 	uint64_t next_refresh_ns;    /* a missing address causes no refresh before this time */
 	struct interp *script;	     /* its interpreter or NULL; see interp__of */
 	bool script_known;	     /* `script` is current for these maps */
+	struct language_process *language; /* of languages on the native stack; or NULL */
 };
 
 struct process *process__new(uint32_t pid);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/code/insn.h"
+#include "symbol/languages/language.h"
 #include "symbol/names/symbolize_parts.h"
 #include "symbol/unwind/walk.h"
 
@@ -64,6 +65,7 @@ static enum stack_end try(const struct walk *w, const struct unwind_place *place
 
 	found.cnt = 1;
 	trial.ret = &found;
+	trial.frames = NULL;
 	trial.trial = true;
 	go_to(&trial, place, slot);
 	run(&trial);
@@ -141,6 +143,24 @@ static void end(struct walk *w, enum stack_end why)
 		w->ret->module = "[jit]"; /* like the names of its frames */
 }
 
+/* Notes the frame if it may be of a language: all words below its frame pointer are copied. */
+static void note_frame(struct walk *w)
+{
+	struct native_frame *frame = &w->frames[w->frame_cnt];
+
+	if (!walk__is_managed(&w->at) || w->arch->word != 8 || w->arch->fp == NO_REG ||
+	    !walk__reg(w, w->arch->fp, &frame->fp))
+		return;
+	for (unsigned i = 0; i < NATIVE_WORDS; i++)
+		if (!walk__word(w, frame->fp - 8 * (i + 1), &frame->words[i]))
+			return;
+	frame->pc = w->at.pc;
+	frame->exact = w->at.exact;
+	frame->in_file = w->at.region->mapped->kind == MAPPED_FILE;
+	frame->index = w->ret->cnt - 1;
+	w->frame_cnt++;
+}
+
 static void run(struct walk *w)
 {
 	struct unwound *ret = w->ret;
@@ -148,6 +168,8 @@ static void run(struct walk *w)
 	uint64_t pc;
 
 	for (;;) {
+		if (w->frames)
+			note_frame(w);
 		took = step(w, &pc);
 		pc &= w->arch->pc_mask;
 		if (took == STEP_COMPLETE)
@@ -175,21 +197,26 @@ static void begin(struct walk *w, const struct copy_event *copy, struct unwound 
 	*w = (struct walk){ .copy = copy, .ret = ret };
 	ret->module = NULL;
 	ret->used_sz = 0;
+	ret->script_cnt = 0;
 	ret->end = STACK_END_NO_TABLE;
 	walk__begin(w, unwind_arch__of(is_32 ? MACHINE_32 : MACHINE_64));
 }
 
 static void walk(struct symbolizer *sym, struct walk *w)
 {
+	static _Thread_local struct native_frame frames[UNWIND_MAX]; /* too large for a stack */
 	struct unwound *ret = w->ret;
 
 	w->env = &sym->env;
+	w->frames = frames;
 	w->process = symbolizer__known(sym, w->copy->rec.hdr.tgid);
 	if (w->process) {
 		w->process->maps.at_ns = w->copy->rec.hdr.ts_ns;
 		walk__refresh(w, ret->addresses[0]);
 		if (walk__place(w, ret->addresses[0], true, &w->at))
 			run(w);
+		if (w->frame_cnt)
+			language__read(w->env, w->process, frames, w->frame_cnt, ret);
 		w->process->maps.at_ns = 0;
 	}
 	if (ret->module) /* the next reading of the maps may free it */

@@ -23,6 +23,9 @@ struct unwound {
 	 */
 	uint64_t addresses[UNWIND_MAX];
 	uint32_t cnt; /* at least 1 */
+	/* The functions of frames in code of a language (language.h); JANK_SCRIPT_NATIVE. */
+	struct jank_script_frame script[STACK_SCRIPT_MAX];
+	uint32_t script_cnt;
 	enum stack_end end;
 	/*
 	 * module where the walk ended early, or NULL; owned by the symbolizer, valid until its next

@@ -189,7 +189,7 @@ static bool callee_of(struct walk *w, const struct unwind_place *place, uint64_t
 	       call_site__target(code, place->pc, ret);
 }
 
-static bool is_managed(const struct unwind_place *place)
+bool walk__is_managed(const struct unwind_place *place)
 {
 	return place->cfi ? place->row.managed : place->region->mapped->kind == MAPPED_ANON;
 }
@@ -293,7 +293,7 @@ static bool keeps_frame(struct walk *w, const struct unwind_place *caller, uint6
 
 static enum unwind_step outside(struct walk *w, uint64_t fp)
 {
-	if (w->why == STACK_END_ASTRAY || !is_managed(&w->at) || fp - w->low > NEAR)
+	if (w->why == STACK_END_ASTRAY || !walk__is_managed(&w->at) || fp - w->low > NEAR)
 		return STEP_NONE;
 	return STEP_ENDS;
 }
@@ -310,7 +310,7 @@ enum unwind_step unwind_frame__step(struct walk *w, uint64_t *pc)
 	took = unwind_go__step(w, pc);
 	if (took != STEP_NONE)
 		return took;
-	if (!is_managed(&w->at) && unwind_return__step(w, pc) == STEP_TO)
+	if (!walk__is_managed(&w->at) && unwind_return__step(w, pc) == STEP_TO)
 		return STEP_TO;
 	if (w->at.exact && has_no_frame_yet(w, &slot) && leaf_address(w, slot, &caller)) {
 		walk__leave_leaf(w, slot,
@@ -336,13 +336,13 @@ enum unwind_step unwind_frame__step(struct walk *w, uint64_t *pc)
 		return outside(w, fp);
 	*pc &= w->arch->pc_mask;
 	if (!*pc)
-		return is_managed(&w->at) ? STEP_COMPLETE : STEP_NONE;
-	if (is_managed(&w->at))
+		return walk__is_managed(&w->at) ? STEP_COMPLETE : STEP_NONE;
+	if (walk__is_managed(&w->at))
 		walk__refresh(w, *pc - 1);
 	if (!w->at.region || !walk__place(w, *pc, false, &caller) ||
-	    !walk__is_return(w, &caller, is_managed(&w->at)))
+	    !walk__is_return(w, &caller, walk__is_managed(&w->at)))
 		return STEP_NONE;
-	if (!is_managed(&w->at) && !keeps_frame(w, &caller, &size))
+	if (!walk__is_managed(&w->at) && !keeps_frame(w, &caller, &size))
 		return STEP_NONE;
 	w->known = 0;
 	walk__set(w, w->arch->fp, next_fp);

@@ -6,6 +6,7 @@
 #ifndef JANK_SYMBOL_UNWIND_WALK_H
 #define JANK_SYMBOL_UNWIND_WALK_H
 
+#include "symbol/languages/language.h"
 #include "symbol/unwind/java_code.h"
 #include "symbol/unwind/tables.h"
 #include "symbol/unwind/unwind.h"
@@ -47,6 +48,8 @@ struct walk {
 	enum stack_end why; /* why memory could not be read */
 	bool by_fp;	    /* frame pointers led to this frame */
 	bool refreshed;
+	struct native_frame *frames; /* frames that may be of a language; NULL: not wanted */
+	size_t frame_cnt;
 	bool trial; /* a trial walk from a possible caller (unwind.c) */
 };
 
@@ -111,6 +114,12 @@ bool walk__is_handler_return(struct walk *w, uint64_t pc, struct unwind_place *r
  */
 bool unwind_signal__is_trampoline(struct walk *w, const struct unwind_place *place);
 enum unwind_step unwind_signal__step(struct walk *w, uint64_t *pc);
+
+/*
+ * unwind_frame.c: returns true in code of compilers that always keep a frame pointer: without a
+ * file, or a long stretch of code without a table.
+ */
+bool walk__is_managed(const struct unwind_place *place);
 
 /* --- steps */
 

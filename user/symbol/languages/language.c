@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The table of languages, and the rounds in which a stack's frames are read. See language.h. */
+#include "symbol/languages/language.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbol/languages/frame_places.h"
+#include "symbol/languages/target_memory.h"
+#include "symbol/names/process.h"
+#include "symbol/unwind/unwind.h"
+
+#define ROUNDS_MAX 16 /* each waits for memory that the one before lacked */
+
+static const struct language *const languages[] = { &language_v8 };
+
+struct language_file {
+	const struct language *language;
+	void *content; /* of language->open; NULL: the version is not supported */
+};
+
+struct language_process {
+	const struct language_file *file; /* compare only: its module may be gone */
+	const struct language *language;
+	struct frame_places places;
+	struct language_reader reader;
+	void *state; /* of language->start */
+};
+
+struct language_file *language_file__of(const struct elf *elf)
+{
+	struct language_file *ret;
+
+	for (size_t i = 0; i < sizeof(languages) / sizeof(*languages); i++) {
+		void *content = NULL;
+		int res = languages[i]->open(elf, &content);
+
+		if (res && res != -ENOTSUP)
+			continue;
+		ret = calloc(1, sizeof(*ret));
+		if (!ret) {
+			free(content);
+			return NULL;
+		}
+		*ret = (struct language_file){ languages[i], content };
+		return ret;
+	}
+	return NULL;
+}
+
+void language_file__free(struct language_file *file)
+{
+	if (!file)
+		return;
+	free(file->content);
+	free(file);
+}
+
+void language_process__free(struct language_process *process)
+{
+	if (!process)
+		return;
+	if (process->state)
+		process->language->end(process->state);
+	frame_places__free(&process->places);
+	target_memory__free(process->reader.mem);
+	free(process);
+}
+
+size_t language_process__bytes(const struct language_process *process)
+{
+	if (!process)
+		return 0;
+	return sizeof(*process) + target_memory__bytes() + frame_places__bytes(&process->places) +
+	       process->language->bytes(process->state);
+}
+
+/* --- the runtime of a process: in one of its files */
+
+static int look(void *ctx, const struct elf *elf)
+{
+	struct language_file **ret = ctx;
+
+	*ret = language_file__of(elf);
+	return 0;
+}
+
+/* A file is searched once; the module keeps the result. */
+static const struct language_file *file_of(struct process_env *env, struct process *process,
+					   const struct region *region, uint64_t *ret_bias)
+{
+	struct module *module = region->mapped->module;
+
+	if (region->mapped->kind != MAPPED_FILE || !module)
+		return NULL;
+	if (!module->language_known) {
+		module->language_known = true;
+		process__read_elf(env, process, region, look, &module->language, ret_bias);
+	}
+	return module->language && module->language->content ? module->language : NULL;
+}
+
+static int nothing(void *ctx, const struct elf *elf)
+{
+	return 0;
+}
+
+/* The file with a runtime; NULL: none. */
+static const struct language_file *find_file(struct process_env *env, struct process *process,
+					     const struct region **ret_region)
+{
+	const struct mapped *last = NULL;
+	const struct language_file *ret = NULL;
+	uint64_t bias;
+
+	for (size_t i = 0; i < process->maps.cnt && !ret; i++) {
+		*ret_region = &process->maps.regions[i];
+		if ((*ret_region)->mapped != last)
+			ret = file_of(env, process, *ret_region, &bias);
+		last = (*ret_region)->mapped;
+	}
+	return ret;
+}
+
+static struct language_process *start(struct process_env *env, struct process *process,
+				      const struct language_file *file, const struct region *region)
+{
+	struct language_process *ret = calloc(1, sizeof(*ret));
+	uint64_t bias = 0;
+
+	if (!ret)
+		return NULL;
+	ret->file = file;
+	ret->language = file->language;
+	ret->reader =
+		(struct language_reader){ .mem = target_memory__new(), .places = &ret->places };
+	if (ret->reader.mem && !process__read_elf(env, process, region, nothing, NULL, &bias)) {
+		target_memory__begin(ret->reader.mem, env->proc, process->living);
+		ret->state = file->language->start(file->content, bias, &ret->reader);
+	}
+	if (ret->state)
+		return ret;
+	language_process__free(ret);
+	return NULL;
+}
+
+/* The state of the process; NULL: its runtime is not known. */
+static struct language_process *process_of(struct process_env *env, struct process *process)
+{
+	const struct region *region = NULL;
+	const struct language_file *file = find_file(env, process, &region);
+
+	if (process->language && process->language->file == file)
+		return process->language;
+	language_process__free(process->language);
+	process->language = file ? start(env, process, file, region) : NULL;
+	return process->language;
+}
+
+/* --- frames */
+
+enum progress { FRAME_OPEN, FRAME_NAMED, FRAME_NAMELESS };
+
+struct reading {
+	uint64_t key;
+	enum progress progress;
+};
+
+/*
+ * A function sets up its frame at its begin. Before that, its frame pointer is its caller's, to
+ * which the frame belongs.
+ */
+static void mark_borrowed(struct native_frame *frames, size_t cnt)
+{
+	for (size_t i = 0; i + 1 < cnt; i++)
+		frames[i].borrowed = frames[i + 1].fp == frames[i].fp;
+}
+
+static void read_frame(struct language_process *process, const struct native_frame *frame,
+		       struct reading *reading)
+{
+	bool named;
+
+	process->reader.later = false;
+	named = process->language->place(process->state, frame, &reading->key);
+	if (!process->reader.later)
+		reading->progress = named ? FRAME_NAMED : FRAME_NAMELESS;
+}
+
+static void add_functions(struct language_process *state, const struct native_frame *frame,
+			  uint64_t key, struct unwound *ret)
+{
+	const struct frame_place *place = frame_places__find(&state->places, key);
+	uint32_t cnt = place ? place->cnt : 1; /* without a name yet */
+
+	for (uint32_t i = 0; i < cnt && ret->script_cnt < STACK_SCRIPT_MAX; i++)
+		ret->script[ret->script_cnt++] = (struct jank_script_frame){
+			.code = key,
+			.instr = frame->pc,
+			.flags = JANK_SCRIPT_NATIVE | i << 8 | frame->index << 16,
+			.check = (uint32_t)(key ^ key >> 32) + i,
+		};
+}
+
+void language__read(struct process_env *env, struct process *process, struct native_frame *frames,
+		    size_t cnt, struct unwound *ret)
+{
+	struct language_process *state = process_of(env, process);
+	struct reading *readings = state ? calloc(cnt, sizeof(*readings)) : NULL;
+	size_t open = cnt;
+
+	if (!readings)
+		return;
+	mark_borrowed(frames, cnt);
+	target_memory__begin(state->reader.mem, env->proc, process->living);
+	for (unsigned round = 0; open && round < ROUNDS_MAX; round++) {
+		if (round && !target_memory__fetch(state->reader.mem))
+			break;
+		open = 0;
+		for (size_t i = 0; i < cnt; i++) {
+			if (readings[i].progress == FRAME_OPEN)
+				read_frame(state, &frames[i], &readings[i]);
+			open += readings[i].progress == FRAME_OPEN;
+		}
+	}
+	for (size_t i = 0; i < cnt; i++)
+		if (readings[i].progress == FRAME_NAMED)
+			add_functions(state, &frames[i], readings[i].key, ret);
+	free(readings);
+}
+
+bool language__name(struct process *process, struct pool *pool,
+		    const struct jank_script_frame *from, struct frame *ret)
+{
+	struct language_process *state = process ? process->language : NULL;
+	const struct frame_place *place =
+		state ? frame_places__find(&state->places, from->code) : NULL;
+	uint32_t nth = from->flags >> 8 & 0xff;
+	const struct place_function *function;
+
+	if (!place || nth >= place->cnt)
+		return false;
+	function = &place->functions[nth];
+	*ret = (struct frame){ .address = from->instr, .language = state->language->name };
+	if (function->function)
+		ret->function = pool__add(pool, function->function, strlen(function->function));
+	if (function->file)
+		ret->file = pool__add(pool, function->file, strlen(function->file));
+	ret->module = ret->file ?: "[jit]";
+	ret->line = ret->file ? function->line : 0;
+	ret->app = ret->function; /* script_owner.h tells the owner */
+	return true;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Languages whose functions have frames on the native stack, in code that a runtime makes or brings
+ * along (V8). The unwinder finds these frames; this part reads their functions from the process's
+ * memory when a copied stack is unwound, and their names when the stack is shown. Used on the
+ * symbolizer's thread only.
+ */
+#ifndef JANK_SYMBOL_LANGUAGES_LANGUAGE_H
+#define JANK_SYMBOL_LANGUAGES_LANGUAGE_H
+
+#include "bpf/jank_abi.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct elf;
+struct frame;
+struct pool;
+struct process;
+struct process_env;
+struct unwound;
+
+#define NATIVE_WORDS 8
+
+/* A frame in code that keeps a frame pointer and has no unwind table. */
+struct native_frame {
+	uint64_t pc;
+	uint64_t fp;
+	uint64_t words[NATIVE_WORDS]; /* words[i]: the word at fp - 8 * (i + 1) */
+	uint32_t index;		      /* of its address in struct unwound */
+	bool exact;		      /* interrupted there; false: a call returns there */
+	bool in_file;		      /* in a file's code, not in code that was made */
+	bool borrowed; /* its function has not set up its frame: the words are its caller's */
+};
+
+/* --- a language: its reader, of which language.c has a table */
+
+struct target_memory;
+struct frame_places;
+
+/* What a reader works with, of one process. Owned by language.c. */
+struct language_reader {
+	struct target_memory *mem;   /* of the process, for one stack */
+	struct frame_places *places; /* where the names go */
+	bool later;		     /* some memory was not read yet: the result is not final */
+};
+
+struct language {
+	const char *name; /* of its frames: "javascript" */
+	/*
+	 * Looks for the runtime in a file. 0: *ret is what the file tells of it (allocated);
+	 * -ENOENT: it has none; -ENOTSUP: a version that is not supported; or -errno.
+	 */
+	int (*open)(const struct elf *elf, void **ret);
+	/*
+	 * The state of a process. file: from open, valid as long as the state; bias: what to add to
+	 * the file's addresses. NULL: out of memory, or the process cannot be read.
+	 */
+	void *(*start)(const void *file, uint64_t bias, struct language_reader *reader);
+	/*
+	 * Finds the place of a frame in reader->places, or adds it; now or with a later frame.
+	 * Returns false when the frame is none of the language, or cannot be read; final unless
+	 * reader->later is set.
+	 */
+	bool (*place)(void *state, const struct native_frame *frame, uint64_t *ret_key);
+	size_t (*bytes)(const void *state);
+	void (*end)(void *state); /* frees the state */
+};
+
+extern const struct language language_v8; /* v8_frame.c */
+
+/* What a file has of a language's runtime. Owned by the module of the file. */
+struct language_file;
+
+/* Looks for a runtime in a file. NULL: none that is known. */
+struct language_file *language_file__of(const struct elf *elf);
+void language_file__free(struct language_file *file); /* accepts NULL */
+
+/* The state of a process; NULL until the first frame. */
+struct language_process;
+void language_process__free(struct language_process *state); /* accepts NULL */
+size_t language_process__bytes(const struct language_process *state);
+
+/*
+ * Adds the functions of frames, innermost first, to ret->script. A frame that several functions
+ * share by inlining has several.
+ */
+void language__read(struct process_env *env, struct process *process, struct native_frame *frames,
+		    size_t cnt, struct unwound *ret);
+
+/*
+ * Fills a frame for a function that language__read added. Returns false when it is no longer known.
+ */
+bool language__name(struct process *process, struct pool *pool,
+		    const struct jank_script_frame *from, struct frame *ret);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Memory of a process, as the reader of one stack needs it. A reading that lacks a piece notes it
+ * and goes on; the reader asks for all noted pieces at once, and starts again. So a stack costs a
+ * few requests to the broker, whatever its number of words.
+ *
+ * The process is not trusted: the pieces and the requests of a stack are bounded, and a piece that
+ * is not present is not asked for again. Used on the symbolizer's thread only.
+ */
+#ifndef JANK_SYMBOL_LANGUAGES_TARGET_MEMORY_H
+#define JANK_SYMBOL_LANGUAGES_TARGET_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct target_memory;
+
+/* NULL: out of memory. */
+struct target_memory *target_memory__new(void);
+void target_memory__free(struct target_memory *mem); /* accepts NULL */
+
+/* Forgets everything. proc (borrowed): "/proc"; pid: a live thread of the process. */
+void target_memory__begin(struct target_memory *mem, const char *proc, uint32_t pid);
+
+/* Reads len bytes; zeroes buf without a result. */
+enum target_read {
+	TARGET_READ,
+	TARGET_LATER, /* after target_memory__fetch */
+	TARGET_NEVER, /* not present, or no room for it */
+};
+enum target_read target_memory__read(struct target_memory *mem, uint64_t addr, void *buf,
+				     size_t len);
+
+/*
+ * Asks for the pieces that were lacking. Returns false when none were. Beyond the limit of requests
+ * for a stack, they will never be there.
+ */
+bool target_memory__fetch(struct target_memory *mem);
+
+/*
+ * Reads up to TARGET_LARGE bytes at once, without keeping them. Returns false when some are not
+ * present.
+ */
+#define TARGET_LARGE (14u * 4096)
+bool target_memory__read_large(const struct target_memory *mem, uint64_t addr, void *buf,
+			       size_t len);
+
+/* Bytes of an instance. */
+size_t target_memory__bytes(void);
+
+#endif
