@@ -108,6 +108,16 @@ bool culprit__is_many(const struct analysis *analysis, size_t part, const struct
 const struct frame *culprit__shared_place(const struct analysis *analysis, size_t part);
 
 /*
+ * What the part's function did for most of its time, in words: "JSON.parse". From the runtime's
+ * functions below it (loops/wait_reasons.tbl). NULL: not known.
+ */
+const char *culprit__activity(const struct analysis *analysis, size_t part,
+			      const struct frame *frame);
+
+/* The line at which the part's function of a language was for most of its time; 0: not known. */
+uint32_t culprit__line(const struct analysis *analysis, size_t part, const struct frame *frame);
+
+/*
  * The handler in which the part's frame took nearly all of its time: the outermost function of the
  * program that the loop called. NULL: not known, several, or the frame itself.
  */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/chain/wait_reason.h"
 #include "model/stack.h"
 #include "verdict/frames.h"
 
@@ -180,6 +181,70 @@ const struct frame *culprit__handler(const struct analysis *analysis, size_t par
 	if (share(ret.weight, all.sum) < SHARED_MIN || stack__same_code(ret.frame, frame))
 		return NULL;
 	return ret.frame;
+}
+
+/* A property of the samples in which the function is the one to blame, by its weight. */
+struct property {
+	const void *value;
+	uint64_t weight;
+};
+
+#define PROPERTIES_MAX 64
+
+typedef const void *property_fn(const struct stack *stack, const struct frame *app);
+
+/* The value that most of the function's weight has; NULL: none has. */
+static const void *prevailing(const struct analysis *analysis, size_t part,
+			      const struct frame *frame, property_fn *property)
+{
+	struct property list[PROPERTIES_MAX];
+	frame_fn *of = frame_of(analysis, part);
+	uint64_t sum = 0;
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < analysis->block->sample_cnt; i++) {
+		const struct stack *stack = &analysis->block->samples[i].stack;
+		uint64_t weight = analysis__weight(analysis, i, part);
+		const struct frame *app = weight ? of(stack) : NULL;
+		const void *value;
+		size_t k = 0;
+
+		if (!app || !stack__same_code(app, frame))
+			continue;
+		sum += weight;
+		value = property(stack, app);
+		while (k < cnt && list[k].value != value)
+			k++;
+		if (k == cnt && cnt < PROPERTIES_MAX)
+			list[cnt++] = (struct property){ value, 0 };
+		list[k < cnt ? k : 0].weight += k < cnt ? weight : 0;
+	}
+	for (size_t k = 0; k < cnt; k++)
+		if (list[k].weight > sum / 2)
+			return list[k].value;
+	return NULL;
+}
+
+static const void *activity_of(const struct stack *stack, const struct frame *app)
+{
+	return wait_reason__activity(stack, app);
+}
+
+static const void *line_of(const struct stack *stack, const struct frame *app)
+{
+	return (const void *)(uintptr_t)app->line;
+}
+
+const char *culprit__activity(const struct analysis *analysis, size_t part,
+			      const struct frame *frame)
+{
+	return prevailing(analysis, part, frame, activity_of);
+}
+
+uint32_t culprit__line(const struct analysis *analysis, size_t part, const struct frame *frame)
+{
+	return frame->language ? (uint32_t)(uintptr_t)prevailing(analysis, part, frame, line_of)
+			       : 0;
 }
 
 /* Time of samples by the frames on their stacks. */

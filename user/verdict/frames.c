@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "model/chain/wait_reason.h"
+#include "model/script_owner.h"
 #include "model/stack.h"
 
 #define SAME_LETTERS 4 /* "wait4" and "waitpid" */
@@ -53,13 +54,13 @@ const struct frame *stack__called(const struct stack *stack, const struct frame 
 }
 
 /*
- * Frames of a language have no dispatcher. Only asyncio's own frames say where a turn begins: what
- * is further out may be the loop, or the program's main function.
+ * Frames of a language have no dispatcher. The loop's own frames say where a turn begins, asyncio's
+ * or those of libuv: what is further out may be the program's main function.
  */
 static bool is_handler(const struct frame *frame, bool scripted)
 {
 	if (scripted)
-		return frame->language && frame->app;
+		return frame->language && frame->app && script_owner__rank(frame) != SCRIPT_RUNTIME;
 	return frame->owner == CODE_OWN && (frame->function || frame->start);
 }
 
@@ -72,8 +73,7 @@ const struct frame *stack__handler(const struct stack *stack)
 
 		if (frame->kernel)
 			return NULL;
-		if (scripted ? frame->language && wait_reason__is_turn(frame)
-			     : frame->dispatcher || wait_reason__is_turn(frame))
+		if (wait_reason__is_turn(frame) || (!scripted && frame->dispatcher))
 			inside = true;
 		else if (inside && is_handler(frame, scripted))
 			return frame;

@@ -31,8 +31,9 @@ void words__add_path(struct strbuf *sb, const char *path); /* cut at its start *
 /* "ns::f", or "libx.so+0x12" without a name. */
 void words__add_function(struct strbuf *sb, const struct frame *frame);
 
-/* The same, plus " (libx.so)" if that is not the process's own program. */
-void words__add_place(struct strbuf *sb, const struct block *block, const struct frame *frame);
+/* The same, plus " (app.js:5)" if that is not the process's own program. line 0: without one. */
+void words__add_place(struct strbuf *sb, const struct block *block, const struct frame *frame,
+		      uint32_t line);
 
 /*
  * "thread 'x' (tid 12)" for the block's own process, else "postgres (pid 612)"; process may be

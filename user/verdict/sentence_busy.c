@@ -53,6 +53,7 @@ static void add_functions(struct clause *c, const char *in, const char *few_in)
 {
 	double self = 0, total = 0;
 	const struct frame *culprit = c->part->frame, *common;
+	const char *activity;
 	bool few = ticks_of(c) < TICKS_FOR_PCT;
 
 	culprit__frame(c->analysis, c->nr, &self);
@@ -76,6 +77,9 @@ static void add_functions(struct clause *c, const char *in, const char *few_in)
 		words__add_pct(c->sb, self);
 		strbuf__addf(c->sb, " of it %s", in);
 	}
+	activity = culprit__activity(c->analysis, c->nr, culprit);
+	if (activity)
+		strbuf__addf(c->sb, "%s ← ", activity);
 	clause__add_frame(c, culprit);
 	if (!culprit->function && c->sample)
 		add_caller(c, culprit);

@@ -125,7 +125,7 @@ static void add_running(struct strbuf *sb, const struct block *block, const stru
 		strbuf__adds(sb, " in");
 	if (frame) {
 		strbuf__adds(sb, " ");
-		words__add_place(sb, block, frame);
+		words__add_place(sb, block, frame, frame->language ? frame->line : 0);
 	}
 }
 
@@ -174,7 +174,7 @@ static void add_end(struct strbuf *sb, const struct block *block, const struct l
 	if (!frame || !frame->language || has_place(link))
 		return;
 	strbuf__adds(sb, " in ");
-	words__add_place(sb, block, frame);
+	words__add_place(sb, block, frame, frame->language ? frame->line : 0);
 }
 
 /*

@@ -82,7 +82,8 @@ static void words__add_nameless(struct strbuf *sb, const struct frame *frame)
 	strbuf__adds(sb, " (no symbols)");
 }
 
-void words__add_place(struct strbuf *sb, const struct block *block, const struct frame *frame)
+void words__add_place(struct strbuf *sb, const struct block *block, const struct frame *frame,
+		      uint32_t line)
 {
 	const char *module = text__base_name(frame->module);
 
@@ -93,6 +94,8 @@ void words__add_place(struct strbuf *sb, const struct block *block, const struct
 		return;
 	strbuf__adds(sb, " (");
 	words__add_name(sb, module);
+	if (line)
+		strbuf__addf(sb, ":%" PRIu32, line);
 	strbuf__adds(sb, ")");
 }
 
@@ -200,7 +203,7 @@ void sentence__add_collector(struct strbuf *sb, const struct block *block,
 	if (!caller)
 		return;
 	strbuf__adds(sb, " ← ");
-	words__add_place(sb, block, caller);
+	words__add_place(sb, block, caller, 0);
 }
 
 /*
@@ -246,7 +249,7 @@ void clause__add_handler(struct clause *c, const struct frame *frame)
 	if (!handler || (said && stack__same_code(said, handler)))
 		return;
 	strbuf__adds(c->sb, " ← ");
-	words__add_place(c->sb, c->block, handler);
+	words__add_place(c->sb, c->block, handler, 0);
 }
 
 void sentence__add_place(struct strbuf *sb, const struct block *block,
@@ -255,7 +258,7 @@ void sentence__add_place(struct strbuf *sb, const struct block *block,
 	const struct frame *frame = stack__app_frame(activity->stack);
 
 	if (sentence__add_call(sb, activity, frame))
-		words__add_place(sb, block, frame);
+		words__add_place(sb, block, frame, 0);
 }
 
 void clause__add_frame(struct clause *c, const struct frame *frame)
@@ -269,5 +272,6 @@ void clause__add_frame(struct clause *c, const struct frame *frame)
 			return;
 		}
 	}
-	words__add_place(c->sb, c->block, shared ? shared : frame);
+	words__add_place(c->sb, c->block, shared ? shared : frame,
+			 shared ? 0 : culprit__line(c->analysis, c->nr, frame));
 }

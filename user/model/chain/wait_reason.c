@@ -520,6 +520,20 @@ const char *wait_reason__of_thread(const char *comm)
 	return name_in(&reasons_thread, comm);
 }
 
+/* The outermost one says what the application asked for: JSON.parse may collect garbage, too. */
+const char *wait_reason__activity(const struct stack *stack, const struct frame *app)
+{
+	for (const struct frame *frame = app; frame > stack->frames;) {
+		const char *ret = may_match(&reasons_activity, --frame)
+					  ? name_in(&reasons_activity, frame->function)
+					  : NULL;
+
+		if (ret)
+			return ret;
+	}
+	return NULL;
+}
+
 bool wait_reason__is_turn(const struct frame *frame)
 {
 	return may_match(&reasons_turn, frame) && name_in(&reasons_turn, frame->function);

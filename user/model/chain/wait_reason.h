@@ -69,6 +69,12 @@ const char *wait_reason__of_nested(const struct stack *stack, const struct frame
 /* Reason derived from the name of a runtime's own thread, or NULL. */
 const char *wait_reason__of_thread(const char *comm);
 
+/*
+ * What the runtime did for `app`, a frame of the stack, in words: "JSON.parse". From the functions
+ * that it called. NULL: not known.
+ */
+const char *wait_reason__activity(const struct stack *stack, const struct frame *app);
+
 /* True if it is a function of a loop that calls handlers. */
 bool wait_reason__is_turn(const struct frame *frame);
 
@@ -99,6 +105,6 @@ struct wait_reason_table {
 extern const struct wait_reason_table reasons_kernel_memory, reasons_kernel_wait,
 	reasons_kernel_terminal, reasons_kernel_interrupts, reasons_kernel_exit, reasons_gc,
 	reasons_runtime, reasons_slices, reasons_sleep, reasons_lock, reasons_wake,
-	reasons_resolver, reasons_child, reasons_thread, reasons_turn;
+	reasons_resolver, reasons_child, reasons_thread, reasons_turn, reasons_activity;
 
 #endif
