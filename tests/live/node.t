@@ -9,21 +9,15 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 from live import (MS, Moment, Tap, Trace, blamed, block_of, check_blamed, check_run, drop_cache, frame_of,  # noqa: E402
-                  functions, headline, main_syscall, modules, need, state_ns, twice, wakers)
+                  functions, headline, main_syscall, need, state_ns, twice, wakers)
 from real import NodeServer  # noqa: E402
 
 
-def check_cpu(tap, what, block, mapped):
+def check_cpu(tap, what, block):
     if not check_blamed(tap, what, block, "cpu"):
         return
-    if "fibonacci" not in what:
-        tap.check("node" in modules(block, "running"), f"{what}: node's own code is to blame", modules(block))
-    elif mapped:
-        tap.check("fibonacci" in (frame_of(block) or ""), f"{what}: the JavaScript function is to blame",
-                  headline(block), functions(block))
-    else:
-        named = {"node", "[jit]"} & modules(block, "running")
-        tap.check(named, f"{what}: JIT code or node's code is to blame", headline(block), modules(block))
+    function = "fibonacci" if "fibonacci" in what else "paths./parse"
+    tap.check(frame_of(block) == function, f"{what}: the JavaScript function is to blame", headline(block), functions(block))
 
 
 def check_wait(tap, what, block, kind, calls, long_ms):
@@ -61,10 +55,9 @@ def run(tap, folder, cold, mapped):
     what = "node --perf-basic-prof" if mapped else "node"
     check_run(tap, trace, what, "node", "node", "libuv")
     hints = [line for line in trace.messages if "has no names in stacks" in line]
-    tap.check(mapped or (len(hints) == 1 and "--perf-basic-prof" in hints[0]), f"{what}: a message says once what gives JIT code its names",
-              *hints)
-    check_cpu(tap, f"{what}: fibonacci", of["fibonacci"], mapped)
-    check_cpu(tap, f"{what}: JSON.parse", of["parse"], mapped)
+    tap.check(not hints, f"{what}: no message advises a flag", *hints)
+    check_cpu(tap, f"{what}: fibonacci", of["fibonacci"])
+    check_cpu(tap, f"{what}: JSON.parse", of["parse"])
     check_wait(tap, f"{what}: execSync", of["exec"], "child", ("epoll_wait", "epoll_pwait"), 195)
     check_file(tap, f"{what}: readFileSync of a file that is not in memory", read.block(trace.blocks))
     check_wait(tap, f"{what}: Atomics.wait", of["wait"], "futex", ("futex",), 149)
