@@ -11,6 +11,7 @@ import time
 import bad
 from real import free_port
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = {
     "python-input": "input()",
     "python-join": "import threading, time; t = threading.Thread(target=time.sleep, args=(1000,)); t.start(); t.join()",
@@ -34,7 +35,7 @@ PLAIN = {
     "ssh-agent": "exec ssh-agent -D -a $FOLDER/agent", "perl": "exec perl -e 'sleep 1000'", "make": "printf 'a:\\n\\tsleep 1000\\n' | exec make -f -",
     "openssl": "exec openssl s_server -nocert -port $PORT", "nginx": "exec nginx -c $FOLDER/nginx.conf", "php-fpm": "exec php-fpm8.2 -F -R -y $FOLDER/fpm.conf",
     "haproxy": "exec haproxy -W -f $FOLDER/haproxy.cfg", "mosquitto": "exec mosquitto -c $FOLDER/mosquitto.conf", "node": "exec node -e 'setTimeout(() => 0, 1e6)'",
-    "java": "exec java $FOLDER/Main.java", "xvfb": "exec Xvfb :77", "glib-dialog": "exec zenity --question --text=idle", "gtk-list": "exec zenity --list --column=a b",
+    "java": "exec java $FOLDER/Main.java", **{f"java-{how}": f"exec java $HERE/Resting.java {how}" for how in ("selector", "pool", "sleeping-main", "future")}, "xvfb": "exec Xvfb :77", "glib-dialog": "exec zenity --question --text=idle", "gtk-list": "exec zenity --list --column=a b",
     "xterm": "exec xterm", "qt": "exec $FOLDER/qt", "qt-dialog": "exec $FOLDER/qt dialog", "inotify": "exec inotifywait -m /etc", "tmux": "exec tmux -D -S $FOLDER/tmux",
     "compiling": "while :; do echo 'int main() {}' | gcc -O2 -x c -c -o /dev/null -; done",
     "transmission": "exec transmission-daemon -f -g $FOLDER/tr -p $PORT",
@@ -57,7 +58,7 @@ def descendants(pid):
 
 def build_qt(folder):
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "Qt5Gui"], capture_output=True, text=True, check=False).stdout.split()
-    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "qt.cc")
+    source = os.path.join(HERE, "qt.cc")
     if flags and shutil.which("g++"):
         subprocess.run(["g++", "-fPIC", "-o", f"{folder}/qt", source, *flags], check=True)
 
@@ -70,7 +71,7 @@ def begin_all(folder, screen, enter):
     with open(f"{folder}/mosquitto.conf", "w", encoding="ascii") as file:
         file.write(f"listener {free_port()} 127.0.0.1\n")
     build_qt(folder)
-    env = {**os.environ, **screen.env, "FOLDER": folder, "LOCK": f"{folder}/lock", "QT_QPA_PLATFORM": "offscreen", "TERM": "xterm"}
+    env = {**os.environ, **screen.env, "FOLDER": folder, "HERE": HERE, "LOCK": f"{folder}/lock", "QT_QPA_PLATFORM": "offscreen", "TERM": "xterm"}
     plain = {**PLAIN, **{name: f'exec {sys.executable} -c "{code}"' for name, code in PYTHON.items()}}
     for name, command in plain.items():
         if shutil.which(needs(command).replace("$FOLDER", folder)):

@@ -3,6 +3,7 @@
 """Attaching to a program that hangs already: the dispatch was open before the trace. It is reported
 with its begin, account, stack and end. What rests is in no handler, whatever it waits in."""
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -191,6 +192,32 @@ def test_lock():
     bad.end(process)
 
 
+def stall_java(folder, mode):
+    """The server of make check-attach, in a stall. Its main is not in the process's main thread."""
+    process = bad.start(["java", "-cp", folder, "Server", folder], stdout=bad.subprocess.DEVNULL)
+    order = os.path.join(folder, str(process.pid))
+    with open(order + ".new", "w", encoding="ascii") as file:
+        file.write(f"{mode} 100")
+    os.rename(order + ".new", order)
+    bad.wait_for(lambda: not os.path.exists(order))
+    time.sleep(0.5)
+    return process
+
+
+def test_java():
+    if not shutil.which("javac"):
+        bad.skip("Java's main thread", "no javac")
+        return
+    with tempfile.TemporaryDirectory(prefix="jank-hanging-") as folder:
+        bad.subprocess.run(["javac", "-d", folder, os.path.join(bad.ROOT, "tests/attach/Server.java")], check=True)
+        for mode, state in {"asleep": "futex", "locked": "futex", "blocked": "pipe"}.items():
+            process = stall_java(folder, mode)
+            hang = hang_of(attach(process).stop(), process.pid)
+            ok(hang and hang.get("began") == BEFORE and hang["tid"] != process.pid and hang["time"]["blocked_ns"].get(state), f"Java, {mode}: a hang of its main", hang)
+            ok(hang and "JavaMain" in functions(hang), f"Java, {mode}: with its stack", hang and functions(hang))
+            bad.end(process)
+
+
 def test_machine_wide():
     with tempfile.TemporaryDirectory(prefix="jank-hanging-") as folder:
         os.chmod(folder, 0o777)
@@ -315,6 +342,7 @@ test_end()
 test_fuse()
 test_glib()
 test_lock()
+test_java()
 test_machine_wide()
 test_seen()
 test_resting()

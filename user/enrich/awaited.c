@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "bpf/futex.h"
 #include "catalogue/syscalls.h"
 #include "enrich/lock_owner.h"
 #include "files/file.h"
@@ -40,21 +39,9 @@ static bool find_owner(uint32_t pid, uint32_t tid, struct awaited *ret)
 	return true;
 }
 
-/*
- * glibc and musl wait for a thread's end until the kernel clears its number (CLONE_CHILD_CLEARTID),
- * by a futex that is not private.
- */
 static bool find_joined(uint32_t pid, const struct blocked_call *call, struct awaited *ret)
 {
-	uint64_t op = call->args[1];
-	uint32_t word;
-
-	if (((op & FUTEX_CMD_MASK) != FUTEX_WAIT && (op & FUTEX_CMD_MASK) != FUTEX_WAIT_BITSET) ||
-	    op & FUTEX_PRIVATE_FLAG ||
-	    memory__read_across(PROC, pid, call->args[0], &word, sizeof(word)) || !word ||
-	    word != (uint32_t)call->args[2])
-		return false;
-	*ret = (struct awaited){ pid, threadname__by_ns_tid(PROC, pid, word), .is_thread = true };
+	*ret = (struct awaited){ pid, joined_thread__find(PROC, pid, call), .is_thread = true };
 	return ret->tid;
 }
 

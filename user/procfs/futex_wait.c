@@ -22,6 +22,7 @@
 #include "bpf/futex.h"
 #include "files/file.h"
 #include "files/proc.h"
+#include "procfs/procinfo.h"
 
 #define TEXT_MAX    16384
 #define USERS_MAX   4096 /* of a glibc mutex: its owner, and waiters of its conditions */
@@ -194,4 +195,21 @@ int futex_wait__read(const char *proc, uint32_t pid, uint32_t tid, struct futex_
 	ret->switch_cnt = switches_of(strbuf__str(&status));
 	strbuf__free(&status);
 	return res;
+}
+
+/*
+ * glibc and musl wait for a thread's end until the kernel clears its number (CLONE_CHILD_CLEARTID),
+ * by a futex that is not private.
+ */
+uint32_t joined_thread__find(const char *proc, uint32_t pid, const struct blocked_call *call)
+{
+	uint64_t op = call->args[1], cmd = op & FUTEX_CMD_MASK;
+	uint32_t word;
+
+	if (call->nr != SYS_futex || (cmd != FUTEX_WAIT && cmd != FUTEX_WAIT_BITSET) ||
+	    op & FUTEX_PRIVATE_FLAG ||
+	    memory__read_across(proc, pid, call->args[0], &word, sizeof(word)) || !word ||
+	    word != (uint32_t)call->args[2])
+		return 0;
+	return threadname__by_ns_tid(proc, pid, word);
 }

@@ -40,6 +40,9 @@ struct blocked_call {
 /* 0; -ENODATA: it runs, or is blocked outside a system call; or -errno. Any thread. */
 int blocked_call__read(const char *proc, uint32_t pid, uint32_t tid, struct blocked_call *ret);
 
+/* The thread whose end the call waits for (pthread_join); 0: none is known. Any thread. */
+uint32_t joined_thread__find(const char *proc, uint32_t pid, const struct blocked_call *call);
+
 /* The parser, for tests. */
 bool blocked_call__parse(const char *text, struct blocked_call *ret);
 

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/chain/wait_reason.h"
 #include "session/main_handler.h"
 #include "session/sink_thread.h"
 #include "symbol/unwind/unwind.h"
@@ -99,7 +100,7 @@ static int record_loop(const struct sink_parts *parts, const struct jank_copy *c
 }
 
 /* For those who ask why there is no hang: what the thread waits in, innermost first. */
-static void tell_stack(const struct sink_parts *parts, const struct walked *walked)
+static void tell_stack(const struct sink_parts *parts, const struct walked *walked, uint32_t tid)
 {
 	const struct code_opts named = { .named = true };
 	struct strbuf text = STRBUF_INIT;
@@ -114,9 +115,30 @@ static void tell_stack(const struct sink_parts *parts, const struct walked *walk
 			     : frame.module ? text__base_name(frame.module)
 					    : "?");
 	}
-	log__verbose("process %u: its main thread is in no handler that is known: %s", walked->pid,
-		     strbuf__str(&text));
+	log__verbose("process %u: its thread %u is in no handler that is known: %s", walked->pid,
+		     tid, strbuf__str(&text));
 	strbuf__free(&text);
+}
+
+/*
+ * Java's main thread waits in a futex while no thread waits in its epoll: not for work, if it
+ * waits for a monitor, or sleeps; but then another parked thread may be in that epoll's handler.
+ */
+static bool is_held_up(struct sink_parts *parts, const struct handler_look *look,
+		       const struct walked *walked)
+{
+	struct stack stack = {
+		.addresses = (uint64_t *)walked->unwound.addresses,
+		.user_cnt = walked->unwound.cnt,
+	};
+	const struct activity wait = { .state = JANK_STATE_FUTEX, .stack = &stack };
+	bool ret = false;
+
+	if (!symbolizer__stack(parts->symbolizer, walked->pid, &stack))
+		ret = wait_reason__is_slice(&wait) ||
+		      (look->alone && wait_reason__has_sleep(&wait));
+	free(stack.frames);
+	return ret;
 }
 
 int handler_look__judge(struct sink_parts *parts, const struct handler_look *look)
@@ -137,16 +159,21 @@ int handler_look__judge(struct sink_parts *parts, const struct handler_look *loo
 						   look->may_rest, &row);
 	if (handler + 1 < cnt)
 		opening.sp = sp_of_caller(copy, &walked->unwound, handler);
-	if (opening.sp) {
-		log__verbose("process %u: its main thread is in a handler of [%s]", walked->pid,
-			     row->id);
+	if (cnt && look->lock_epfd >= 0 && is_held_up(parts, look, walked)) {
+		log__verbose("process %u: its thread %u is held up in a handler of epoll %d",
+			     walked->pid, copy->rec.hdr.tid, look->lock_epfd);
+		opening.fd = look->lock_epfd;
+		opening.loop = JANK_LOOP_EPOLL;
+	} else if (opening.sp) {
+		log__verbose("process %u: its thread %u is in a handler of [%s]", walked->pid,
+			     copy->rec.hdr.tid, row->id);
 		opening.fd = JANK_OPENING_BY_STACK;
 		opening.loop = loop_of(walked->pid, row);
 		res = record_loop(parts, copy, walked, handler + 1, (uint32_t)opening.loop);
 	} else if (cnt && log__level() >= LOG_VERBOSE) {
-		tell_stack(parts, walked);
+		tell_stack(parts, walked, copy->rec.hdr.tid);
 	}
-	opening_bpf_fds__put(&parts->opening_bpf_fds, copy->rec.hdr.tgid, &opening);
+	opening_bpf_fds__put(&parts->opening_bpf_fds, copy->rec.hdr.tid, &opening);
 	free(walked);
 	return res;
 }

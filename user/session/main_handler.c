@@ -21,6 +21,7 @@
 #include "files/proc.h"
 #include "procfs/futex_wait.h"
 #include "procfs/procinfo.h"
+#include "session/java_main.h"
 
 #define TEXT_MAX   16384
 #define FDINFO_MAX (1 << 20)
@@ -35,7 +36,7 @@ struct epolls {
 	size_t cnt;
 };
 
-static uint64_t sleep_cnt_of(uint32_t pid, uint32_t tid)
+uint64_t thread_handler__sleep_cnt(uint32_t pid, uint32_t tid)
 {
 	static const char key[] = "\nvoluntary_ctxt_switches:";
 	struct strbuf text = STRBUF_INIT;
@@ -51,11 +52,6 @@ static uint64_t sleep_cnt_of(uint32_t pid, uint32_t tid)
 	}
 	strbuf__free(&text);
 	return ret;
-}
-
-uint64_t main_handler__sleep_cnt(uint32_t pid)
-{
-	return sleep_cnt_of(pid, pid);
 }
 
 /* What is in memory of the string: a page that is not there is not asked for. */
@@ -177,11 +173,11 @@ static bool rests_in(uint32_t pid, const struct blocked_call *call)
 }
 
 /* A runtime parks its threads in futexes; a lock with an owner in the process is no park. */
-static bool waits_for_owner(uint32_t pid)
+static bool waits_for_owner(uint32_t pid, uint32_t tid)
 {
 	struct futex_wait lock;
 
-	return !futex_wait__read("/proc", pid, pid, &lock) && lock.kind != LOCK_REFUSED &&
+	return !futex_wait__read("/proc", pid, tid, &lock) && lock.kind != LOCK_REFUSED &&
 	       !lock.shared;
 }
 
@@ -208,29 +204,11 @@ static bool has_members(uint32_t pid, int32_t fd)
 	return ret;
 }
 
-bool main_handler__has_epoll(uint32_t pid)
+/* Those of its own with members; `any`: one of whatever kind is enough. 0 or -errno. */
+static int find_epolls(uint32_t pid, uint32_t parent, bool any, struct epolls *ret)
 {
+	size_t cnt = 0, max = any ? 1 : EPOLL_MAX;
 	struct dirent *entry;
-	bool ret = false;
-	size_t cnt = 0;
-	char path[32];
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
-	dir = opendir(path);
-	while (dir && !ret && cnt++ <= FD_MAX && (entry = readdir(dir)))
-		ret = isdigit((unsigned char)entry->d_name[0]) &&
-		      links_to(pid, strtoul(entry->d_name, NULL, 10), "anon_inode:[eventpoll]");
-	if (dir)
-		closedir(dir);
-	return ret;
-}
-
-/* 0 or -errno. */
-static int find_epolls(uint32_t pid, uint32_t parent, struct epolls *ret)
-{
-	struct dirent *entry;
-	size_t cnt = 0;
 	char path[32];
 	DIR *dir;
 
@@ -238,17 +216,24 @@ static int find_epolls(uint32_t pid, uint32_t parent, struct epolls *ret)
 	dir = opendir(path);
 	if (!dir)
 		return -errno;
-	while (cnt <= FD_MAX && ret->cnt < EPOLL_MAX && (entry = readdir(dir))) {
+	while (cnt <= FD_MAX && ret->cnt < max && (entry = readdir(dir))) {
 		int32_t fd = atoi(entry->d_name);
 
 		cnt++;
 		if (isdigit((unsigned char)entry->d_name[0]) &&
 		    links_to(pid, fd, "anon_inode:[eventpoll]") &&
-		    !may_be_inherited(pid, parent, fd) && has_members(pid, fd))
+		    (any || (!may_be_inherited(pid, parent, fd) && has_members(pid, fd))))
 			ret->fds[ret->cnt++] = fd;
 	}
 	closedir(dir);
 	return cnt > FD_MAX ? -E2BIG : ret->cnt ? 0 : -ENODATA;
+}
+
+bool main_handler__has_epoll(uint32_t pid)
+{
+	struct epolls epolls = {};
+
+	return !find_epolls(pid, 0, true, &epolls);
 }
 
 static void drop(struct epolls *epolls, uint64_t fd)
@@ -258,39 +243,58 @@ static void drop(struct epolls *epolls, uint64_t fd)
 			epolls->fds[i--] = epolls->fds[--epolls->cnt];
 }
 
-/*
- * Drops the epolls on which a thread waits. Unless `sure`, all of them when another thread than the
- * main one may be in a handler: then nothing tells whose loop it is. *ret_sleeps: how often the
- * others have slept. 0 or -errno.
- */
-static int drop_others(uint32_t pid, bool sure, struct epolls *epolls, uint64_t *ret_sleeps)
+/* What a walk over the other threads of a process finds. */
+struct others {
+	uint32_t pid, self; /* all but this one */
+	bool java;	    /* its launcher's process */
+	uint64_t sleeps;    /* how often they have slept */
+	bool parked;	    /* one waits in a futex: at rest, or in a handler */
+};
+
+/* Returns false if the thread may be in a handler. Drops the epoll on which it waits. */
+static bool look_at_other(struct others *others, uint32_t tid, struct epolls *epolls)
 {
 	struct blocked_call call;
+	bool calls = !blocked_call__read("/proc", others->pid, tid, &call);
+	uint32_t class = calls ? syscalls__class((int)call.nr) : JANK_CLASS_PLAIN;
+
+	if (class == JANK_CLASS_SLEEP)
+		return true; /* it does something now and then */
+	if (others->java && (tid == others->pid || java_main__is_hotspot(others->pid, tid)))
+		return true;
+	others->sleeps += thread_handler__sleep_cnt(others->pid, tid);
+	if (!calls || !is_rest(others->pid, &call))
+		return false;
+	if (class == JANK_CLASS_POLL)
+		drop(epolls, call.args[0]);
+	others->parked |= class == JANK_CLASS_FUTEX;
+	return true;
+}
+
+/*
+ * Drops the epolls on which a thread waits. Unless `sure`, all of them when another thread may be
+ * in a handler: then nothing tells whose loop it is. 0 or -errno.
+ */
+static int drop_others(struct others *others, bool sure, struct epolls *epolls)
+{
 	struct dirent *entry;
 	size_t cnt = 0;
 	char path[32];
-	bool calls;
 	DIR *dir;
 
-	*ret_sleeps = 0;
-	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	others->sleeps = 0;
+	snprintf(path, sizeof(path), "/proc/%u/task", others->pid);
 	dir = opendir(path);
 	if (!dir)
 		return -errno;
 	while (cnt <= THREAD_MAX && epolls->cnt && (entry = readdir(dir))) {
 		uint32_t tid = strtoul(entry->d_name, NULL, 10);
 
-		if (!tid || tid == pid)
+		if (!tid || tid == others->self)
 			continue;
 		cnt++;
-		calls = !blocked_call__read("/proc", pid, tid, &call);
-		if (calls && syscalls__class((int)call.nr) == JANK_CLASS_SLEEP)
-			continue; /* it does something now and then */
-		*ret_sleeps += sleep_cnt_of(pid, tid);
-		if (!calls || !is_rest(pid, &call))
-			epolls->cnt = sure ? epolls->cnt : 0;
-		else if (syscalls__class((int)call.nr) == JANK_CLASS_POLL)
-			drop(epolls, call.args[0]);
+		if (!look_at_other(others, tid, epolls) && !sure)
+			epolls->cnt = 0;
 	}
 	closedir(dir);
 	return cnt > THREAD_MAX ? -E2BIG : epolls->cnt ? 0 : -ENODATA;
@@ -300,60 +304,89 @@ static int drop_others(uint32_t pid, bool sure, struct epolls *epolls, uint64_t 
  * The others rest only if they go on to: a thread that waits for the interpreter's lock, in its own
  * handler, asks for it every 5 ms (CPython). 0 or -errno.
  */
-static int look_at_others(uint32_t pid, bool locked, struct epolls *epolls)
+static int look_at_others(struct others *others, bool locked, struct epolls *epolls)
 {
 	const struct timespec time = { .tv_nsec = REST_NS };
-	uint64_t sleeps, again;
-	int res = drop_others(pid, locked, epolls, &sleeps);
+	uint64_t sleeps;
+	int res = drop_others(others, locked, epolls);
 
+	sleeps = others->sleeps;
 	if (res || locked || !sleeps)
 		return res;
 	nanosleep(&time, NULL);
-	res = drop_others(pid, locked, epolls, &again);
-	return res ? res : again == sleeps ? 0 : -ENODATA;
+	res = drop_others(others, locked, epolls);
+	return res ? res : others->sleeps == sleeps ? 0 : -ENODATA;
 }
 
 void main_handler__read_wait(uint32_t pid, struct main_handler *ret)
 {
 	struct blocked_call call;
 
-	*ret = (struct main_handler){ .pid = pid, .sleep_cnt = main_handler__sleep_cnt(pid) };
+	*ret = (struct main_handler){
+		.pid = pid,
+		.tid = pid,
+		.sleep_cnt = thread_handler__sleep_cnt(pid, pid),
+	};
 	if (!blocked_call__read("/proc", pid, pid, &call))
 		read_wait(pid, &call, &ret->wait);
 }
 
-int main_handler__find(uint32_t pid, struct main_handler *ret)
+int thread_handler__look(uint32_t pid, uint32_t tid, struct main_handler *ret)
 {
-	struct epolls epolls = {};
 	struct blocked_call call;
 	struct proc_info info;
-	bool locked, calls;
+	bool calls;
 	char state;
 	int res;
 
-	*ret = (struct main_handler){ .pid = pid };
-	res = procinfo__read_stat(pid, &info, &state);
+	*ret = (struct main_handler){ .pid = pid, .tid = tid, .lock_epfd = -1 };
+	res = procinfo__read_stat((pid_t)tid, &info, &state);
 	if (res)
 		return res;
 	if (!strchr("RSD", state) || info.kernel_thread || compat32__process(pid))
 		return -ENODATA;
-	ret->sleep_cnt = main_handler__sleep_cnt(pid);
-	calls = !blocked_call__read("/proc", pid, pid, &call);
+	ret->state = state;
+	ret->parent_pid = info.parent_pid;
+	ret->sleep_cnt = thread_handler__sleep_cnt(pid, tid);
+	calls = !blocked_call__read("/proc", pid, tid, &call);
 	if (calls && syscalls__class((int)call.nr) == JANK_CLASS_POLL)
 		return -EAGAIN;
-	locked = calls && call.nr == SYS_futex && waits_for_owner(pid);
+	ret->futex = calls && call.nr == SYS_futex;
+	ret->locked = ret->futex && waits_for_owner(pid, tid);
 	ret->runs = !calls && state == 'R';
-	ret->may_rest = !locked && calls && is_rest(pid, &call);
+	ret->may_rest = !ret->locked && calls && is_rest(pid, &call);
 	ret->rests = ret->may_rest && rests_in(pid, &call);
 	if (calls)
 		read_wait(pid, &call, &ret->wait);
-	if (ret->sleep_cnt == UINT64_MAX || ret->may_rest)
-		return -ENODATA;
-	res = find_epolls(pid, info.parent_pid, &epolls);
+	return ret->sleep_cnt == UINT64_MAX ? -ENODATA : 0;
+}
+
+/* The epoll whose loop's handler the thread is in, if it is in one. 0 or -errno. */
+static int find_loop(struct main_handler *found, bool java, int32_t *ret)
+{
+	struct others others = { .pid = found->pid, .self = found->tid, .java = java };
+	struct epolls epolls = {};
+	int res = find_epolls(found->pid, found->parent_pid, false, &epolls);
+
 	if (!res)
-		res = look_at_others(pid, locked, &epolls);
+		res = look_at_others(&others, found->locked, &epolls);
 	if (res)
 		return res;
-	ret->epfd = epolls.fds[0];
-	return main_handler__sleep_cnt(pid) == ret->sleep_cnt ? 0 : -ENODATA;
+	*ret = epolls.fds[0];
+	found->alone = !others.parked;
+	return thread_handler__sleep_cnt(found->pid, found->tid) == found->sleep_cnt ? 0 : -ENODATA;
+}
+
+int main_handler__find(uint32_t pid, struct main_handler *ret)
+{
+	uint32_t java = java_main__find(pid);
+	int res = thread_handler__look(pid, java ? java : pid, ret);
+
+	if (res)
+		return res;
+	if (!ret->may_rest)
+		return find_loop(ret, java, &ret->epfd);
+	if (java && ret->futex)
+		find_loop(ret, true, &ret->lock_epfd);
+	return -ENODATA;
 }

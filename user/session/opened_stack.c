@@ -27,12 +27,13 @@ static void read_pages(struct jank_copy *copy, uint64_t sp)
 	rec->copy_sz = got;
 }
 
-bool opened_stack__read(uint32_t pid, const struct jank_opening *opening, struct jank_copy *copy)
+bool opened_stack__read(uint32_t pid, uint32_t tid, const struct jank_opening *opening,
+			struct jank_copy *copy)
 {
 	uint64_t sp = opening->regs[JANK_REG_SP], sz = opening->stack_end - sp;
 
 	copy->rec = (struct jank_rec_copy){
-		.hdr = { .kind = JANK_REC_COPY, .tgid = pid, .tid = pid },
+		.hdr = { .kind = JANK_REC_COPY, .tgid = pid, .tid = tid },
 		.dispatch_ns = opening->start_ns,
 		.t_ns = opening->span_ns,
 		.asked_sz = sz < JANK_COPY_SZ ? sz : JANK_COPY_SZ,
@@ -41,15 +42,15 @@ bool opened_stack__read(uint32_t pid, const struct jank_opening *opening, struct
 	copy->rec.hdr.flags = sz < JANK_COPY_SZ ? JANK_COPY_WHOLE : 0;
 	memcpy(copy->rec.regs, opening->regs, sizeof(copy->rec.regs));
 	read_pages(copy, sp);
-	return main_handler__sleep_cnt(pid) == opening->sleep_cnt;
+	return thread_handler__sleep_cnt(pid, tid) == opening->sleep_cnt;
 }
 
-void opened_stack__copy(const struct opening_bpf_fds *maps, uint32_t pid,
+void opened_stack__copy(const struct opening_bpf_fds *maps, uint32_t pid, uint32_t tid,
 			const struct jank_opening *opening)
 {
 	struct jank_copy *copy = calloc(1, sizeof(*copy));
 
-	if (copy && opened_stack__read(pid, opening, copy))
+	if (copy && opened_stack__read(pid, tid, opening, copy))
 		opening_bpf_fds__put_copy(maps, copy);
 	free(copy);
 }

@@ -22,6 +22,7 @@
 #include "session/session_parts.h"
 
 #define SEEN_MAX  32 /* places are kept for those in a handler */
+#define AGAIN_MAX 3
 #define DEPTH_MAX 64 /* generations of processes */
 #define TICK_NS	  NS_PER_MS
 #define AWAIT_NS  (100 * NS_PER_MS) /* of the start, for the processes of -p */
@@ -35,6 +36,11 @@ static void pause_ns(uint64_t ns)
 }
 
 /* --- the thread */
+
+static bool has_not_slept(const struct main_handler *found)
+{
+	return thread_handler__sleep_cnt(found->pid, found->tid) == found->sleep_cnt;
+}
 
 /* The sink thread looks for a handler on its stack. opening: where it sleeps; NULL: it runs. */
 static bool ask(const struct openings *openings, const struct main_handler *found,
@@ -51,23 +57,40 @@ static bool ask(const struct openings *openings, const struct main_handler *foun
 	look->sleep_cnt = found->sleep_cnt;
 	look->may_rest = found->may_rest;
 	look->rests = found->rests;
+	look->alone = found->alone;
+	look->lock_epfd = found->lock_epfd;
 	look->wait = found->wait;
 	if (opening)
-		ret = opened_stack__read(found->pid, opening, &look->copy);
+		ret = opened_stack__read(found->pid, found->tid, opening, &look->copy);
 	else
-		ret = !stack_sample__take(found->pid, found->pid, &look->copy) &&
-		      main_handler__sleep_cnt(found->pid) == found->sleep_cnt;
+		ret = !stack_sample__take(found->pid, found->tid, &look->copy) &&
+		      has_not_slept(found);
 	ret = ret && queue__put(openings->queue, &item) == QUEUE_ROOM;
 	if (!ret)
 		free(look);
 	return ret;
 }
 
+/* A monitor of Java is waited for in slices, of up to a second. Returns false to give up. */
+static bool look_again(struct openings *openings, struct main_handler *found)
+{
+	struct jank_opening opening = { .fd = JANK_OPENING_SEEN };
+	struct main_handler now;
+
+	if (found->lock_epfd < 0 || found->again++ == AGAIN_MAX ||
+	    thread_handler__look(found->pid, found->tid, &now) || !now.futex)
+		return false;
+	found->sleep_cnt = now.sleep_cnt;
+	opening.sleep_cnt = now.sleep_cnt;
+	opening.wait = now.wait;
+	return !opening_bpf_fds__put(&openings->maps, found->tid, &opening);
+}
+
 /* Returns true when the probes, and the sink thread, have said all about it. */
 static bool is_done(struct openings *openings, struct main_handler *found)
 {
 	struct jank_opening opening;
-	bool known = !opening_bpf_fds__get(&openings->maps, found->pid, &opening);
+	bool known = !opening_bpf_fds__get(&openings->maps, found->tid, &opening);
 
 	if (found->runs && found->epfd == JANK_OPENING_SEEN && !found->asked) {
 		found->asked = true;
@@ -75,16 +98,16 @@ static bool is_done(struct openings *openings, struct main_handler *found)
 	}
 	if (known && opening.fd == JANK_OPENING_WITHDRAWN)
 		return true;
-	if (main_handler__sleep_cnt(found->pid) != found->sleep_cnt)
-		return true;
+	if (!has_not_slept(found))
+		return !look_again(openings, found);
 	if (!known || !opening.opened)
 		return false;
 	if (opening.fd != JANK_OPENING_SEEN) {
-		opened_stack__copy(&openings->maps, found->pid, &opening);
+		opened_stack__copy(&openings->maps, found->pid, found->tid, &opening);
 		return true;
 	}
 	found->since_ns = opening.start_ns;
-	opening_bpf_fds__drop(&openings->maps, found->pid); /* before the answer comes */
+	opening_bpf_fds__drop(&openings->maps, found->tid); /* before the answer comes */
 	return !ask(openings, found, &opening);
 }
 
@@ -100,7 +123,7 @@ static bool look_at_opened(struct openings *openings, bool done[JANK_OPENING_MAX
 			continue;
 		done[i] = !openings->found[i].traced || is_done(openings, &openings->found[i]);
 		if (done[i])
-			opening_bpf_fds__drop(&openings->maps, openings->found[i].pid);
+			opening_bpf_fds__drop(&openings->maps, openings->found[i].tid);
 		more |= !done[i];
 	}
 	return more;
@@ -119,8 +142,8 @@ static void look_at(struct openings *openings, uint32_t pid)
 	int res = cnt < JANK_OPENING_MAX ? main_handler__find(pid, found) : -ENOSPC;
 
 	if (!res) {
-		log__verbose("process %u: its main thread is in a handler of epoll %d", pid,
-			     found->epfd);
+		log__verbose("process %u: its thread %u is in a handler of epoll %d", pid,
+			     found->tid, found->epfd);
 		openings->found_cnt = cnt + 1;
 	} else if (res == -ENODATA && cnt < SEEN_MAX && may_be_in_handler(openings, found)) {
 		found->epfd = JANK_OPENING_SEEN;
@@ -185,7 +208,7 @@ static void *work(void *arg)
 		pause_ns(clock__mono_ns() < slow_ns ? TICK_NS : 10 * TICK_NS);
 	for (size_t i = 0; i < openings->found_cnt; i++)
 		if (!done[i])
-			opening_bpf_fds__drop(&openings->maps, openings->found[i].pid);
+			opening_bpf_fds__drop(&openings->maps, openings->found[i].tid);
 	openings->read = true;
 	return NULL;
 }
@@ -239,7 +262,7 @@ void session__tell_openings(struct session *s)
 
 		found->traced = is_traced(s, found->pid);
 		if (found->traced && (!found->runs || found->epfd >= 0))
-			opening_bpf_fds__put(&openings->maps, found->pid, &opening);
+			opening_bpf_fds__put(&openings->maps, found->tid, &opening);
 	}
 }
 
@@ -262,8 +285,8 @@ void openings__on_loop(struct openings *openings, const struct jank_rec_loop *re
 
 	for (size_t i = 0; i < openings->told_cnt; i++)
 		if (openings->found[i].pid == rec->hdr.tgid && openings->found[i].epfd == rec->fd &&
-		    rec->hdr.tid != rec->hdr.tgid)
-			opening_bpf_fds__put(&openings->maps, rec->hdr.tgid, &withdrawn);
+		    openings->found[i].tid != rec->hdr.tid)
+			opening_bpf_fds__put(&openings->maps, openings->found[i].tid, &withdrawn);
 }
 
 uint64_t openings__since(const struct openings *openings, uint32_t pid)
@@ -271,8 +294,7 @@ uint64_t openings__since(const struct openings *openings, uint32_t pid)
 	for (size_t i = 0; i < openings->found_cnt; i++) {
 		const struct main_handler *found = &openings->found[i];
 
-		if (found->pid == pid && found->epfd == JANK_OPENING_SEEN &&
-		    main_handler__sleep_cnt(pid) == found->sleep_cnt)
+		if (found->tid == pid && found->epfd == JANK_OPENING_SEEN && has_not_slept(found))
 			return found->since_ns;
 	}
 	return 0;

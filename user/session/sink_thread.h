@@ -170,10 +170,11 @@ void sink_parts__on_thread(struct sink_parts *parts, uint32_t pid, uint32_t tid)
 
 /* --- handler_look.c: dispatches that were open before the trace, by the stack of their thread */
 
-/* A main thread, as openings.c found it. */
+/* A thread, as openings.c found it. */
 struct handler_look {
-	uint64_t sleep_cnt;   /* it has not slept since, as long as this is the same */
-	bool may_rest, rests; /* as in main_handler.h */
+	uint64_t sleep_cnt;	     /* it has not slept since, as long as this is the same */
+	bool may_rest, rests, alone; /* as in main_handler.h, like the next */
+	int32_t lock_epfd;
 	struct jank_seen_wait wait;
 	struct jank_copy copy; /* its registers and stack */
 };

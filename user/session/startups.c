@@ -135,7 +135,7 @@ static bool copy_stacks(struct startups *startups)
 		    opening_bpf_fds__get(&startups->maps, starting->pid, &opening))
 			continue;
 		if (opening.opened) {
-			opened_stack__copy(&startups->maps, starting->pid, &opening);
+			opened_stack__copy(&startups->maps, starting->pid, starting->pid, &opening);
 			opening_bpf_fds__drop(&startups->maps, starting->pid);
 			starting->copied = true;
 		}

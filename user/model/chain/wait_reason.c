@@ -262,10 +262,15 @@ static const char *of_futex(const struct activity *m)
 								  : wait_reason__of_futex(m);
 }
 
+bool wait_reason__has_sleep(const struct activity *m)
+{
+	return any_in(&reasons_sleep, m->stack);
+}
+
 bool wait_reason__is_sleep(const struct activity *m)
 {
 	return knows(m->waited, JANK_WAITED_TIMEOUT) && m->waited->raw.timeout_ns != UINT64_MAX &&
-	       (any_in(&reasons_sleep, m->stack) || is_poll_of_none(m));
+	       (wait_reason__has_sleep(m) || is_poll_of_none(m));
 }
 
 /* The word for a wait for a remote file system or FUSE, by its type; NULL: another type. */

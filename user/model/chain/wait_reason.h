@@ -48,6 +48,9 @@ bool wait_object__timed_out(const struct jank_rec_waited *raw,
  */
 bool wait_reason__is_sleep(const struct activity *activity);
 
+/* The same by the functions alone, where the timeout is not known. */
+bool wait_reason__has_sleep(const struct activity *activity);
+
 /* True for a slice of a wait for a runtime's lock, whose timeout says nothing of the wait. */
 bool wait_reason__is_slice(const struct activity *activity);
 
