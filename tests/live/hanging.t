@@ -162,8 +162,8 @@ LATE = {"sleep": "time.sleep(4)", "poll": "import select; poll = select.poll(); 
         "running": "end = time.time() + 4\nwhile time.time() < end: pass"}
 
 
-def start_glib(code):
-    process = bad.start([sys.executable, "-c", GLIB, code], stdin=bad.subprocess.PIPE, stdout=bad.subprocess.PIPE, text=True)
+def start_glib(code, program=GLIB):
+    process = bad.start([sys.executable, "-c", program, code], stdin=bad.subprocess.PIPE, stdout=bad.subprocess.PIPE, text=True)
     process.stdout.readline()
     time.sleep(0.3)
     return process
@@ -180,6 +180,27 @@ def test_glib():
         ok(hang and block and block["start_ns"] == hang["start_ns"] and abs(block["start_ns"] + block["duration_ns"] - end_ns) < 1000 * MS,
            f"{what}: the loop's next wait ends it", block or result)
         ok(hang and hang["loop"] == "glib", f"{what}: the loop", hang)
+        bad.end(process)
+
+
+# The same loop in another thread, while the main one rests.
+IN_THREAD = GLIB.replace("\nrun_loop()", "\nimport select, threading\nthreading.Thread(target=run_loop).start()\nselect.select([os.pipe()[0]], [], [])")
+
+
+def other_thread(pid):
+    return next(int(tid) for tid in os.listdir(f"/proc/{pid}/task") if int(tid) != pid)
+
+
+def test_other_thread():
+    for state, code in LATE.items():
+        process = start_glib(code, IN_THREAD)
+        tid = other_thread(process.pid)
+        what = f"GLib in another thread, {state}"
+        result = attach(process, until=b'"type":"block"').stop()
+        hang = hang_of(result, process.pid)
+        block = next((r for r in result.blocks() if r.get("began") == BEFORE), None)
+        ok(hang and hang.get("began") == BEFORE and hang["tid"] == tid and hang["loop"] == "glib", f"{what}: a hang of it", result)
+        ok(block and block["tid"] == tid and block["start_ns"] == hang["start_ns"], f"{what}: and its block", block or result)
         bad.end(process)
 
 
@@ -341,6 +362,7 @@ test_endless("spin", "running")
 test_end()
 test_fuse()
 test_glib()
+test_other_thread()
 test_lock()
 test_java()
 test_machine_wide()

@@ -21,12 +21,14 @@
 #include "session/opened_stack.h"
 #include "session/session_parts.h"
 
-#define SEEN_MAX  32 /* places are kept for those in a handler */
-#define AGAIN_MAX 3
-#define DEPTH_MAX 64 /* generations of processes */
-#define TICK_NS	  NS_PER_MS
-#define AWAIT_NS  (100 * NS_PER_MS) /* of the start, for the processes of -p */
-#define OPENED_NS (3 * NS_PER_SEC)  /* the iterator runs once a second */
+#define SEEN_MAX    32 /* places are kept for those in a handler */
+#define OTHERS_MAX  8  /* other threads of a process, twice */
+#define THREADS_MAX 1024
+#define AGAIN_MAX   3
+#define DEPTH_MAX   64 /* generations of processes */
+#define TICK_NS	    NS_PER_MS
+#define AWAIT_NS    (100 * NS_PER_MS) /* of the start, for the processes of -p */
+#define OPENED_NS   (3 * NS_PER_SEC)  /* the iterator runs once a second */
 
 static void pause_ns(uint64_t ns)
 {
@@ -135,6 +137,14 @@ static bool may_be_in_handler(const struct openings *openings, const struct main
 	       (!found->rests && pollers__is_one(openings->catalogue, found->pid));
 }
 
+static bool is_found(const struct openings *openings, uint32_t tid)
+{
+	for (size_t i = 0; i < openings->found_cnt; i++)
+		if (openings->found[i].tid == tid)
+			return true;
+	return false;
+}
+
 static void look_at(struct openings *openings, uint32_t pid)
 {
 	size_t cnt = openings->found_cnt;
@@ -151,6 +161,52 @@ static void look_at(struct openings *openings, uint32_t pid)
 	} else if (res != -EAGAIN && res != -ENODATA && res != -ESRCH && res != -ENOENT) {
 		log__verbose("process %u: whether it hangs already is not known: %s", pid,
 			     strerror(-res));
+	}
+}
+
+/* Does it do something, so that its stack may show a handler? */
+static bool is_at_work(uint32_t pid, uint32_t tid, bool in_d, struct main_handler *ret)
+{
+	return !thread_handler__look(pid, tid, ret) &&
+	       !(ret->may_rest && (ret->rests || ret->futex)) && (ret->state == 'D') == in_d;
+}
+
+/* The process's other threads: those in state D, or all the others. */
+static void look_at_threads(struct openings *openings, uint32_t pid, bool in_d)
+{
+	size_t max = openings->found_cnt + OTHERS_MAX, cnt = 0;
+	struct main_handler *found;
+	struct dirent *entry;
+	char path[32];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	dir = opendir(path);
+	while (dir && !openings->stop && cnt++ < THREADS_MAX && openings->found_cnt < max &&
+	       openings->found_cnt < SEEN_MAX && (entry = readdir(dir))) {
+		uint32_t tid = strtoul(entry->d_name, NULL, 10);
+
+		found = &openings->found[openings->found_cnt];
+		if (!tid || tid == pid || is_found(openings, tid) ||
+		    !is_at_work(pid, tid, in_d, found))
+			continue;
+		found->epfd = JANK_OPENING_SEEN;
+		openings->found_cnt++;
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* A process has loops in other threads, too, where only their stacks tell. */
+static void look_at_other_threads(struct openings *openings)
+{
+	for (size_t i = 0; i < openings->pid_cnt && !openings->filter.main_thread; i++) {
+		uint32_t pid = openings->pids[i];
+
+		if (!pollers__is_one(openings->catalogue, pid))
+			continue;
+		look_at_threads(openings, pid, true);
+		look_at_threads(openings, pid, false);
 	}
 }
 
@@ -199,6 +255,7 @@ static void *work(void *arg)
 
 	for (size_t i = 0; i < openings->pid_cnt; i++)
 		look_at(openings, openings->pids[i]);
+	look_at_other_threads(openings);
 	if (openings->all) { /* there is room for some only */
 		look_at_all(openings, true);
 		look_at_all(openings, false);
