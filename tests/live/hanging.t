@@ -339,6 +339,36 @@ def test_seen():
     bad.end(process)
 
 
+SEEN = """
+#include <time.h>
+__attribute__((noinline)) int load_config(int s) { struct timespec time = { .tv_sec = s }; return nanosleep(&time, 0) + 1; }
+__attribute__((noinline)) int begin(int s) { return load_config(s) + 1; }
+int main(int argc, char **argv) { (void)argv; for (;;) begin(argc > 1 ? 4 : 100); }
+"""
+
+
+def seen_at(process, seconds):
+    result = bad.trace("--json", "-d", f"{seconds}s", "-p", process.pid)
+    return next((item.get("waits_at") for item in result.summary()["not_watched"]), None), result
+
+
+def test_seen_stack():
+    """And where, as long as it is the same wait."""
+    program = bad.scratch("seen")
+    bad.subprocess.run(["cc", "-O1", "-fno-optimize-sibling-calls", "-xc", "-o", program, "-"], input=SEEN, text=True, check=True)
+    process = bad.start([program])
+    time.sleep(0.5)
+    functions_in, result = seen_at(process, 2)
+    line = "load_config ← begin ← main"
+    ok(functions_in == line and "has waited in clock_nanosleep for" in result.err and line in result.err, "a sleep: the functions that it is in", result)
+    bad.end(process)
+    process = bad.start([program, "again"])
+    time.sleep(0.5)
+    functions_in, result = seen_at(process, 5)
+    ok(not functions_in, "another sleep of it: not known", result)
+    bad.end(process)
+
+
 def test_resting():
     processes = {what: start_resting(code) for what, code in RESTING.items()}
     processes |= {what: start_glib(code) for what, code in RESTING_GLIB.items()}
@@ -367,5 +397,6 @@ test_lock()
 test_java()
 test_machine_wide()
 test_seen()
+test_seen_stack()
 test_resting()
 bad.done()

@@ -85,6 +85,12 @@ static void test_lines(void)
 	is_lines(&list, 10,
 		 "python3 (pid 7): no loop seen; its main thread has waited in futex for 42.0 s\n",
 		 "for a time that is known");
+	strcpy(known.waits_at, "lock ← main");
+	unwatched__add(&list, &known);
+	is_lines(&list, 10,
+		 "python3 (pid 7): no loop seen; its main thread has waited in futex for 42.0 s: "
+		 "lock ← main\n",
+		 "and in these functions");
 	for (uint32_t pid = 11; pid > 6; pid--)
 		add(&list, UNWATCHED_NO_LOOP, pid, "bash", pid == 8 ? "read" : "wait4");
 	add(&list, UNWATCHED_CHILD, 20, "bash", "");

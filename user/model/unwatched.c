@@ -65,6 +65,8 @@ int unwatched__add_record(struct unwatched_list *list, const Jankbpf__NotWatched
 	snprintf(item.waits_in, sizeof(item.waits_in), "%s",
 		 record->waits_in ? record->waits_in : "");
 	item.waits_ns = record->waits_ns;
+	snprintf(item.waits_at, sizeof(item.waits_at), "%s",
+		 record->waits_at ? record->waits_at : "");
 	snprintf(item.loop, sizeof(item.loop), "%s", record->loop ? record->loop : "");
 	snprintf(item.thread, sizeof(item.thread), "%s", record->thread ? record->thread : "");
 	snprintf(item.function, sizeof(item.function), "%s",
@@ -287,6 +289,8 @@ static void add_wait(struct strbuf *sb, const char *possessive, const struct unw
 		return;
 	strbuf__adds(sb, " for ");
 	clock__add_duration(sb, group->waits_ns);
+	if (group->waits_at[0])
+		strbuf__addf(sb, ": %s", group->waits_at);
 }
 
 static void add_why(struct strbuf *sb, const struct unwatched *group, size_t cnt)

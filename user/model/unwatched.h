@@ -35,16 +35,19 @@
 enum unwatched_reason { UNWATCHED_REASONS(UNWATCHED_X_REASON) UNWATCHED_REASON_CNT };
 #undef UNWATCHED_X_REASON
 
+#define WAITS_AT_SZ 264
+
 struct unwatched {
 	enum unwatched_reason reason;
 	uint32_t pid;
-	uint32_t tid;	   /* 0: the whole process */
-	char comm[64];	   /* process name; any bytes */
-	char waits_in[24]; /* system call of the main thread; "" unknown, or it runs */
-	uint64_t waits_ns; /* for how long at least; 0: not known */
-	char loop[32];	   /* LOOP_OFF: the kind of loop */
-	char thread[16];   /* LATE: name of the thread; "" unknown */
-	uint64_t late_ns;  /* LATE: time since the start */
+	uint32_t tid;		    /* 0: the whole process */
+	char comm[64];		    /* process name; any bytes */
+	char waits_in[24];	    /* system call of the main thread; "" unknown, or it runs */
+	uint64_t waits_ns;	    /* for how long at least; 0: not known */
+	char waits_at[WAITS_AT_SZ]; /* the functions that it is in, innermost first; "" unknown */
+	char loop[32];		    /* LOOP_OFF: the kind of loop */
+	char thread[16];	    /* LATE: name of the thread; "" unknown */
+	uint64_t late_ns;	    /* LATE: time since the start */
 	/* since the start, when this was true; 0: from the beginning, or up to the end */
 	uint64_t from_ns, until_ns;
 	/* NESTED: the function that ran the loop ("": not known), number and time of handlers */

@@ -4,14 +4,11 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/strbuf.h"
-#include "base/text.h"
 #include "model/chain/wait_reason.h"
 #include "session/main_handler.h"
 #include "session/sink_thread.h"
+#include "session/stack_line.h"
 #include "symbol/unwind/unwind.h"
-
-#define TOLD_MAX 12 /* frames */
 
 /* A stack, and whose. */
 struct walked {
@@ -99,46 +96,52 @@ static int record_loop(const struct sink_parts *parts, const struct jank_copy *c
 	return res;
 }
 
-/* For those who ask why there is no hang: what the thread waits in, innermost first. */
-static void tell_stack(const struct sink_parts *parts, const struct walked *walked, uint32_t tid)
-{
-	const struct code_opts named = { .named = true };
-	struct strbuf text = STRBUF_INIT;
-	struct frame frame;
-
-	for (uint32_t i = 1; i < walked->unwound.cnt && i <= TOLD_MAX; i++) {
-		frame = (struct frame){};
-		symbolizer__code(parts->symbolizer, walked->pid, walked->unwound.addresses[i],
-				 named, &frame);
-		strbuf__addf(&text, "%s%s", i > 1 ? " ← " : "",
-			     frame.function ? frame.function
-			     : frame.module ? text__base_name(frame.module)
-					    : "?");
-	}
-	log__verbose("process %u: its thread %u is in no handler that is known: %s", walked->pid,
-		     tid, strbuf__str(&text));
-	strbuf__free(&text);
-}
-
 /*
  * Java's main thread waits in a futex while no thread waits in its epoll: not for work, if it
  * waits for a monitor, or sleeps; but then another parked thread may be in that epoll's handler.
  */
-static bool is_held_up(struct sink_parts *parts, const struct handler_look *look,
-		       const struct walked *walked)
+static bool is_held_up(const struct handler_look *look, const struct stack *stack)
+{
+	const struct activity wait = { .state = JANK_STATE_FUTEX, .stack = stack };
+
+	return look->lock_epfd >= 0 &&
+	       (wait_reason__is_slice(&wait) || (look->alone && wait_reason__has_sleep(&wait)));
+}
+
+/* For those who ask why there is no hang. */
+static void tell(struct sink_parts *parts, const struct walked *walked, uint32_t tid, bool all,
+		 const struct stack *stack)
+{
+	char line[WAITS_AT_SZ];
+
+	stack_line__make(stack, line, sizeof(line));
+	log__verbose("process %u: its thread %u is in no handler that is known: %s", walked->pid,
+		     tid, line);
+	if (tid == walked->pid && !all)
+		not_watched__set_wait(&parts->not_watched, tid, line);
+}
+
+/* No handler was found by the functions of loops: names all. Fills the opening if it is one. */
+static int look_further(struct sink_parts *parts, const struct handler_look *look,
+			const struct walked *walked, struct jank_opening *opening)
 {
 	struct stack stack = {
 		.addresses = (uint64_t *)walked->unwound.addresses,
 		.user_cnt = walked->unwound.cnt,
 	};
-	const struct activity wait = { .state = JANK_STATE_FUTEX, .stack = &stack };
-	bool ret = false;
+	uint32_t tid = look->copy.rec.hdr.tid;
+	int res = symbolizer__stack(parts->symbolizer, walked->pid, &stack);
 
-	if (!symbolizer__stack(parts->symbolizer, walked->pid, &stack))
-		ret = wait_reason__is_slice(&wait) ||
-		      (look->alone && wait_reason__has_sleep(&wait));
+	if (!res && is_held_up(look, &stack)) {
+		log__verbose("process %u: its thread %u is held up in a handler of epoll %d",
+			     walked->pid, tid, look->lock_epfd);
+		opening->fd = look->lock_epfd;
+		opening->loop = JANK_LOOP_EPOLL;
+	} else if (!res) {
+		tell(parts, walked, tid, look->all, &stack);
+	}
 	free(stack.frames);
-	return ret;
+	return res;
 }
 
 int handler_look__judge(struct sink_parts *parts, const struct handler_look *look)
@@ -159,19 +162,14 @@ int handler_look__judge(struct sink_parts *parts, const struct handler_look *loo
 						   look->may_rest, &row);
 	if (handler + 1 < cnt)
 		opening.sp = sp_of_caller(copy, &walked->unwound, handler);
-	if (cnt && look->lock_epfd >= 0 && is_held_up(parts, look, walked)) {
-		log__verbose("process %u: its thread %u is held up in a handler of epoll %d",
-			     walked->pid, copy->rec.hdr.tid, look->lock_epfd);
-		opening.fd = look->lock_epfd;
-		opening.loop = JANK_LOOP_EPOLL;
-	} else if (opening.sp) {
+	if (opening.sp) {
 		log__verbose("process %u: its thread %u is in a handler of [%s]", walked->pid,
 			     copy->rec.hdr.tid, row->id);
 		opening.fd = JANK_OPENING_BY_STACK;
 		opening.loop = loop_of(walked->pid, row);
 		res = record_loop(parts, copy, walked, handler + 1, (uint32_t)opening.loop);
-	} else if (cnt && log__level() >= LOG_VERBOSE) {
-		tell_stack(parts, walked, copy->rec.hdr.tid);
+	} else if (cnt && (!look->all || look->lock_epfd >= 0 || log__level() >= LOG_VERBOSE)) {
+		res = look_further(parts, look, walked, &opening);
 	}
 	opening_bpf_fds__put(&parts->opening_bpf_fds, copy->rec.hdr.tid, &opening);
 	free(walked);

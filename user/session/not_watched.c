@@ -131,10 +131,30 @@ static void add_ended(struct not_watched *nw, struct unwatched_list *list)
 	list->more_cnt += nw->ended.more_cnt;
 }
 
+void not_watched__set_wait(struct not_watched *nw, uint32_t pid, const char *functions)
+{
+	struct unwatched item = { .reason = UNWATCHED_NO_LOOP, .pid = pid };
+
+	snprintf(item.waits_at, sizeof(item.waits_at), "%s", functions);
+	if (functions[0] && unwatched__add(&nw->waits, &item))
+		losses__add(nw->losses, LOSS_NO_MEMORY, 1);
+}
+
+/* For those that are in the same wait as when their stacks were read. */
+static void set_waits(const struct not_watched *nw, struct unwatched_list *list)
+{
+	for (size_t i = 0; i < list->cnt; i++)
+		for (size_t j = 0; j < nw->waits.cnt && list->items[i].waits_ns; j++)
+			if (nw->waits.items[j].pid == list->items[i].pid)
+				memcpy(list->items[i].waits_at, nw->waits.items[j].waits_at,
+				       WAITS_AT_SZ);
+}
+
 void not_watched__complete(struct not_watched *nw, struct unwatched_list *list)
 {
 	struct completion completion = { .nw = nw, .list = list };
 
+	set_waits(nw, list);
 	add_ended(nw, list);
 	if (nw->workers)
 		parks__each_alike(nw->parks, on_alike, &completion);
@@ -175,6 +195,7 @@ void not_watched__on_exit(struct not_watched *nw, uint32_t pid)
 	struct completion completion = { .nw = nw, .list = &nw->ended, .pid = pid };
 	struct process_name *name;
 
+	unwatched__drop(&nw->waits, pid);
 	if (nw->workers)
 		parks__each_alike(nw->parks, on_alike, &completion);
 	HASH_FIND(hh, nw->names, &pid, sizeof(pid), name);
@@ -187,6 +208,7 @@ void not_watched__free(struct not_watched *nw)
 	while (nw->names)
 		drop(nw, nw->names);
 	unwatched__free(&nw->ended);
+	unwatched__free(&nw->waits);
 }
 
 static void report_line(void *ctx, enum unwatched_reason reason, const char *line)

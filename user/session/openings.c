@@ -61,6 +61,7 @@ static bool ask(const struct openings *openings, const struct main_handler *foun
 	look->rests = found->rests;
 	look->alone = found->alone;
 	look->lock_epfd = found->lock_epfd;
+	look->all = openings->all;
 	look->wait = found->wait;
 	if (opening)
 		ret = opened_stack__read(found->pid, found->tid, opening, &look->copy);
@@ -133,7 +134,7 @@ static bool look_at_opened(struct openings *openings, bool done[JANK_OPENING_MAX
 
 static bool may_be_in_handler(const struct openings *openings, const struct main_handler *found)
 {
-	return !openings->all ||
+	return !openings->all || found->lock_epfd >= 0 ||
 	       (!found->rests && pollers__is_one(openings->catalogue, found->pid));
 }
 

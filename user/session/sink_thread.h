@@ -87,6 +87,7 @@ struct not_watched {
 	bool reported; /* something was reported */
 	struct process_name *names;
 	struct unwatched_list ended; /* entries of ended processes */
+	struct unwatched_list waits; /* only pid and waits_at */
 };
 
 void not_watched__free(struct not_watched *nw); /* frees the owned members */
@@ -100,6 +101,8 @@ void not_watched__complete(struct not_watched *nw, struct unwatched_list *list);
 /* Adds a process with loops of a row that only -l switches on; drops its other entries. */
 void not_watched__add_off(struct not_watched *nw, struct unwatched_list *list, uint32_t pid,
 			  const char *name, const struct catalogue_row *row);
+/* The functions in which a process's main thread waits, as long as it does. */
+void not_watched__set_wait(struct not_watched *nw, uint32_t pid, const char *functions);
 void not_watched__report(struct not_watched *nw, const struct unwatched_list *list);
 
 /*
@@ -175,6 +178,7 @@ struct handler_look {
 	uint64_t sleep_cnt;	     /* it has not slept since, as long as this is the same */
 	bool may_rest, rests, alone; /* as in main_handler.h, like the next */
 	int32_t lock_epfd;
+	bool all; /* of -a or -f: too many to name their stacks */
 	struct jank_seen_wait wait;
 	struct jank_copy copy; /* its registers and stack */
 };

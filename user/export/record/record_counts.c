@@ -113,6 +113,8 @@ static Jankbpf__NotWatched *not_watched_of(struct record *r, const struct unwatc
 	if (item->waits_in[0])
 		ret->waits_in = (char *)item->waits_in;
 	SET_KNOWN(ret, waits_ns, item->waits_ns);
+	if (item->waits_at[0])
+		ret->waits_at = record__str(r, item->waits_at);
 	if (item->loop[0])
 		ret->loop = (char *)item->loop;
 	SET_KNOWN(ret, late_ns, item->late_ns);
