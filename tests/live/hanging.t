@@ -251,6 +251,46 @@ def test_machine_wide():
         sleeper.wait()
 
 
+# In a handler at once, or once the pipe's writer is gone.
+CROWD = """
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	struct timespec time = { .tv_sec = 100 };
+	struct epoll_event event = { .events = EPOLLIN };
+	char byte;
+	int fds[2];
+	(void)argv;
+	if (pipe(fds) || epoll_ctl(epoll_create1(0), EPOLL_CTL_ADD, fds[0], &event) || (argc > 1 && read(0, &byte, 1) < 0))
+		return 1;
+	return nanosleep(&time, 0);
+}
+"""
+CROWD_CNT = 80  # more than can be opened
+
+
+def test_crowd():
+    """Of many the one that has slept longest is looked at first, whatever its number."""
+    program = bad.scratch("crowd")
+    bad.subprocess.run(["cc", "-O1", "-xc", "-o", program, "-"], input=CROWD, text=True, check=True)
+    os.chmod(os.path.dirname(program), 0o755)
+    reader, writer = os.pipe()
+    crowd = [bad.start([program, "later"], stdin=reader, user=NOBODY) for _ in range(CROWD_CNT)]
+    first = bad.start([program], user=NOBODY)
+    os.close(reader)
+    time.sleep(1)
+    os.close(writer)
+    time.sleep(0.5)
+    tracer = bad.Tracer("--json", "-t", "25ms", "--hang", f"{HANG}ms", "-a", "-u", NOBODY)
+    bad.wait_for(lambda: tracer.stdout().count(b'"type":"hang"') > CROWD_CNT // 2, 15)
+    result = tracer.stop()
+    pids = {r["pid"] for r in result.of("hang") if r.get("began") == BEFORE}
+    ok(first.pid in pids and 32 <= len(pids) < CROWD_CNT, f"of {CROWD_CNT + 1} the oldest hang is found", [first.pid, sorted(pids), result.err])
+    bad.end(*crowd, first)
+
+
 # Programs with an epoll that are in no handler of it. They print "ready" when they rest.
 RESTING = {
     "a worker that inherited its parent's epoll": """
@@ -396,6 +436,7 @@ test_other_thread()
 test_lock()
 test_java()
 test_machine_wide()
+test_crowd()
 test_seen()
 test_seen_stack()
 test_resting()

@@ -18,6 +18,7 @@
 #include "files/proc.h"
 #include "probes/stack_sample.h"
 #include "procfs/procinfo.h"
+#include "session/look_order.h"
 #include "session/opened_stack.h"
 #include "session/session_parts.h"
 
@@ -28,6 +29,7 @@
 #define DEPTH_MAX   64 /* generations of processes */
 #define TICK_NS	    NS_PER_MS
 #define AWAIT_NS    (100 * NS_PER_MS) /* of the start, for the processes of -p */
+#define LOOK_NS	    (2 * NS_PER_SEC)  /* at the processes of -a */
 #define OPENED_NS   (3 * NS_PER_SEC)  /* the iterator runs once a second */
 
 static void pause_ns(uint64_t ns)
@@ -227,41 +229,52 @@ static bool is_below(const struct openings *openings, const struct proc_info *pr
 	return false;
 }
 
-/* Those in state D, or all the others. */
-static void look_at_all(struct openings *openings, bool in_d)
+static bool is_wanted(const struct openings *openings, const struct proc_info *info)
 {
+	return openings->filter.all ? filter__admits_living(&openings->filter, info)
+				    : is_below(openings, info);
+}
+
+/* There is room for some only. */
+static void look_at_all(struct openings *openings)
+{
+	uint64_t until_ns = clock__mono_ns() + LOOK_NS;
+	struct look_order order = {};
 	DIR *proc = opendir("/proc");
 	struct proc_info info = {};
 	struct dirent *entry;
-	char state;
-	pid_t pid;
 
 	while (proc && !openings->stop && (entry = readdir(proc))) {
-		pid = atoi(entry->d_name);
-		if (pid > 0 && !procinfo__read_stat(pid, &info, &state) && (state == 'D') == in_d &&
-		    (openings->filter.all ? filter__admits_living(&openings->filter, &info)
-					  : is_below(openings, &info)))
-			look_at(openings, pid);
+		struct look_order_entry next = { .pid = strtoul(entry->d_name, NULL, 10) };
+
+		if (!next.pid || procinfo__read_stat((pid_t)next.pid, &info, &next.state) ||
+		    info.kernel_thread || !is_wanted(openings, &info))
+			continue;
+		next.ran_ns = look_order__ran_ns(next.pid);
+		if (look_order__add(&order, &next))
+			break;
 	}
 	if (proc)
 		closedir(proc);
+	look_order__sort(&order);
+	for (size_t i = 0; i < order.cnt && !openings->stop && clock__mono_ns() < until_ns; i++)
+		look_at(openings, order.entries[i].pid);
+	look_order__free(&order);
 }
 
 static void *work(void *arg)
 {
 	struct openings *openings = arg;
-	uint64_t until_ns = clock__mono_ns() + OPENED_NS;
-	uint64_t slow_ns = clock__mono_ns() + AWAIT_NS;
+	uint64_t slow_ns = clock__mono_ns() + AWAIT_NS, until_ns;
 	bool done[JANK_OPENING_MAX] = {};
 
 	for (size_t i = 0; i < openings->pid_cnt; i++)
 		look_at(openings, openings->pids[i]);
 	look_at_other_threads(openings);
-	if (openings->all) { /* there is room for some only */
-		look_at_all(openings, true);
-		look_at_all(openings, false);
-	}
+	if (openings->all)
+		look_at_all(openings);
 	openings->looked = true;
+	until_ns = clock__mono_ns() + OPENED_NS;
 	while (look_at_opened(openings, done) && !openings->stop && clock__mono_ns() < until_ns)
 		pause_ns(clock__mono_ns() < slow_ns ? TICK_NS : 10 * TICK_NS);
 	for (size_t i = 0; i < openings->found_cnt; i++)
