@@ -3,8 +3,10 @@
 """make check-attach: attaching to real programs that hang in four ways, and to programs that rest.
 The stalls are those of stall_preload.c, in the loops of unchanged programs. TARGETS=redis,resting: only
 these."""
+import itertools
 import os
 import pwd
+import re
 import shutil
 import subprocess
 import sys
@@ -15,13 +17,14 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../lib"))
 import bad
+from agents import Agent
 from bad import MS, ok
 from group import Group
 from live import ROOT, build
 from real import Screen, build_looper, free_port
 from resting import resting
 
-TARGETS = os.environ.get("TARGETS", "redis,node,nginx,asyncio,gtk,qt,transmission,postgres,haproxy,mosquitto,looper,java,resting").split(",")
+TARGETS = os.environ.get("TARGETS", "redis,node,nginx,asyncio,gtk,qt,transmission,postgres,haproxy,mosquitto,looper,java,ways,resting").split(",")
 PRELOAD = os.path.join(ROOT, ".output/attach/stall_preload.so")
 HANG_S, SPARE_S = 1, 1
 STALL_S = 7
@@ -204,6 +207,54 @@ def test_hangs(screen):
     ok(right >= PART * total, f"{right} of {total} hangs are seen, with kind, handler, begin and end")
 
 
+class Written:
+    """What an agent wrote, as a trace's result."""
+
+    def __init__(self, agent):
+        self.of = agent.records
+
+    def blocks(self):
+        return self.of("block")
+
+
+def watch_by_agent(group, pids, mode):
+    """Returns what is wrong."""
+    agent = Agent(f"agent-{mode}", group, {"block": {"threshold": "25ms", "hang": f"{HANG_S}s"}, "store": {"interval": "1s"}})
+    bad.wait_for(lambda: {r["pid"] for r in agent.records("block") if r.get("began")} >= set(pids.values()), STALL_S + 10)
+    agent.tracer.stop(bad.signal.SIGTERM)
+    return {name: why for name, pid in pids.items() if (why := judge(Written(agent), name, pid, mode, 0))}
+
+
+def watch_by_top(_, pids, mode):
+    top = bad.trace("top", "-b", "-n", 4, "--interval", "1s", "-t", "25ms", "--hang", f"{HANG_S}s", "-p", ",".join(map(str, pids.values())))
+    time.sleep(STALL_S)
+    return {name: top for name, pid in pids.items()
+            if not re.search(rf"^ *{pid} .* [1-9][\d.]* s +({MODES[mode]}|runnable)", top.out, re.MULTILINE)}
+
+
+def test_ways(screen):
+    try:
+        group = Group(f"jank-ways-{os.getpid()}")
+    except OSError as error:
+        bad.skip("an agent and top", str(error))
+        return
+    with tempfile.TemporaryDirectory(prefix="jank-attach-") as folder:
+        processes = {name: PROGRAMS[name][0](folder, screen) for name in ("redis", "gtk") if shutil.which(PROGRAMS[name][1])}
+        pids = {name: process.pid for name, process in processes.items()}
+        for pid in pids.values():
+            write(group.path, "cgroup.procs", str(pid))
+        time.sleep(2)
+        for mode, way in itertools.product(MODES, (watch_by_agent, watch_by_top)):
+            alone = "redis" if way == watch_by_agent else "gtk"  # two that are busy leave no CPU
+            stalled = {name: pid for name, pid in pids.items() if mode != "busy" or name == alone}
+            begun = [begin_stall(folder, pid, mode) for pid in stalled.values()]
+            time.sleep(0.5)
+            wrong = way(group, stalled, mode)
+            ok(all(begun) and not wrong, f"{way.__name__}, {mode}: {', '.join(stalled)}", wrong)
+        bad.end(*processes.values())
+    group.remove()
+
+
 def check_rest(what, *options):
     result = bad.trace("--json", "-t", "25ms", "--hang", "300ms", "-d", "4s", *options)
     false = [(r["process"], r["cause"]["summary"]) for r in result.of("hang") if r.get("began")]
@@ -230,6 +281,8 @@ def test_resting(screen):
 bad.need_tracing()
 SCREEN = Screen()
 test_hangs(SCREEN)
+if "ways" in TARGETS:
+    test_ways(SCREEN)
 if "resting" in TARGETS:
     test_resting(SCREEN)
 SCREEN.end()
