@@ -185,7 +185,7 @@ static void test_text(void)
 
 	ok(blocked_call__parse("202 0x55e0 0x80 0x2 0x0 0x0 0x7f01 0x7ffd10 0x7f0bcd\n", &call) &&
 		   call.nr == 202 && call.args[0] == 0x55e0 && call.args[2] == 2 &&
-		   call.sp == 0x7ffd10,
+		   call.sp == 0x7ffd10 && call.pc == 0x7f0bcd,
 	   "a system call in /proc");
 	ok(!blocked_call__parse("running\n", &call), "a thread that runs");
 	ok(!blocked_call__parse("-1 0x7ffd10 0x7f0bcd\n", &call), "outside of a call");

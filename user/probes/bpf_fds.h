@@ -118,8 +118,10 @@ uint64_t bpf_counters__empty_run_ns(void);
  */
 #ifdef __x86_64__
 #define JANK_REG_SP 7 /* in jank_opening.regs, see JANK_REG_MAX */
+#define JANK_REG_PC 16
 #else
 #define JANK_REG_SP 31
+#define JANK_REG_PC 32
 #endif
 struct opening_bpf_fds {
 	int openings_fd, copies_fd, execs_fd;

@@ -40,9 +40,9 @@ bool blocked_call__parse(const char *text, struct blocked_call *ret)
 {
 	return sscanf(text,
 		      "%" SCNu64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
-		      " %" SCNx64 " %" SCNx64,
+		      " %" SCNx64 " %" SCNx64 " %" SCNx64,
 		      &ret->nr, &ret->args[0], &ret->args[1], &ret->args[2], &ret->args[3],
-		      &ret->args[4], &ret->args[5], &ret->sp) == 8;
+		      &ret->args[4], &ret->args[5], &ret->sp, &ret->pc) == 9;
 }
 
 /* The mutex is locked, by the thread in its third word. */

@@ -34,7 +34,7 @@ int futex_wait__read(const char *proc, uint32_t pid, uint32_t tid, struct futex_
 
 /* The system call that a thread is blocked in, from /proc/PID/task/TID/syscall. */
 struct blocked_call {
-	uint64_t nr, args[6], sp;
+	uint64_t nr, args[6], sp, pc;
 };
 
 /* 0; -ENODATA: it runs, or is blocked outside a system call; or -errno. Any thread. */

@@ -104,7 +104,7 @@ static bool is_held_up(const struct handler_look *look, const struct stack *stac
 {
 	const struct activity wait = { .state = JANK_STATE_FUTEX, .stack = stack };
 
-	return look->lock_epfd >= 0 &&
+	return look->lock_epfd >= 0 && !look->plain &&
 	       (wait_reason__is_slice(&wait) || (look->alone && wait_reason__has_sleep(&wait)));
 }
 
@@ -157,9 +157,9 @@ int handler_look__judge(struct sink_parts *parts, const struct handler_look *loo
 	int res = walked ? walk(parts, copy, walked) : -ENOMEM;
 	size_t handler, cnt = res ? 0 : walked->unwound.cnt;
 
-	handler = look->rests ? cnt
-			      : catalogue__handler(parts->catalogue, walked->frames, cnt,
-						   look->may_rest, &row);
+	handler = look->rests || look->plain ? cnt
+					     : catalogue__handler(parts->catalogue, walked->frames,
+								  cnt, look->may_rest, &row);
 	if (handler + 1 < cnt)
 		opening.sp = sp_of_caller(copy, &walked->unwound, handler);
 	if (opening.sp) {
@@ -171,7 +171,8 @@ int handler_look__judge(struct sink_parts *parts, const struct handler_look *loo
 	} else if (cnt && (!look->all || look->lock_epfd >= 0 || log__level() >= LOG_VERBOSE)) {
 		res = look_further(parts, look, walked, &opening);
 	}
-	opening_bpf_fds__put(&parts->opening_bpf_fds, copy->rec.hdr.tid, &opening);
+	if (!look->plain)
+		opening_bpf_fds__put(&parts->opening_bpf_fds, copy->rec.hdr.tid, &opening);
 	free(walked);
 	return res;
 }

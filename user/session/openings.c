@@ -17,6 +17,7 @@
 #include "base/thread.h"
 #include "files/proc.h"
 #include "probes/stack_sample.h"
+#include "procfs/futex_wait.h"
 #include "procfs/procinfo.h"
 #include "session/look_order.h"
 #include "session/opened_stack.h"
@@ -64,6 +65,7 @@ static bool ask(const struct openings *openings, const struct main_handler *foun
 	look->alone = found->alone;
 	look->lock_epfd = found->lock_epfd;
 	look->all = openings->all;
+	look->plain = openings->plain;
 	look->wait = found->wait;
 	if (opening)
 		ret = opened_stack__read(found->pid, found->tid, opening, &look->copy);
@@ -74,6 +76,23 @@ static bool ask(const struct openings *openings, const struct main_handler *foun
 	if (!ret)
 		free(look);
 	return ret;
+}
+
+/*
+ * Plain probes open no dispatch of a thread that sleeps: they do not know its task. Its wait is
+ * told, with the stack: pc and stack pointer are in /proc. It lasts since now, at least.
+ */
+static void ask_by_proc(struct openings *openings, struct main_handler *found)
+{
+	struct jank_opening opening = { .stack_end = ~0ull, .sleep_cnt = found->sleep_cnt };
+	struct blocked_call call;
+
+	if (found->runs || blocked_call__read("/proc", found->pid, found->tid, &call))
+		return;
+	opening.start_ns = opening.span_ns = found->since_ns = clock__mono_ns();
+	opening.regs[JANK_REG_SP] = call.sp;
+	opening.regs[JANK_REG_PC] = call.pc;
+	ask(openings, found, &opening);
 }
 
 /* A monitor of Java is waited for in slices, of up to a second. Returns false to give up. */
@@ -97,6 +116,10 @@ static bool is_done(struct openings *openings, struct main_handler *found)
 	struct jank_opening opening;
 	bool known = !opening_bpf_fds__get(&openings->maps, found->tid, &opening);
 
+	if (openings->plain) {
+		ask_by_proc(openings, found);
+		return true;
+	}
 	if (found->runs && found->epfd == JANK_OPENING_SEEN && !found->asked) {
 		found->asked = true;
 		return !ask(openings, found, NULL);
@@ -154,6 +177,8 @@ static void look_at(struct openings *openings, uint32_t pid)
 	struct main_handler *found = &openings->found[cnt];
 	int res = cnt < JANK_OPENING_MAX ? main_handler__find(pid, found) : -ENOSPC;
 
+	if (openings->plain && !res)
+		res = -ENODATA;
 	if (!res) {
 		log__verbose("process %u: its thread %u is in a handler of epoll %d", pid,
 			     found->tid, found->epfd);
@@ -270,7 +295,8 @@ static void *work(void *arg)
 
 	for (size_t i = 0; i < openings->pid_cnt; i++)
 		look_at(openings, openings->pids[i]);
-	look_at_other_threads(openings);
+	if (!openings->plain)
+		look_at_other_threads(openings);
 	if (openings->all)
 		look_at_all(openings);
 	openings->looked = true;
@@ -304,7 +330,9 @@ void session__begin_openings(struct session *s)
 	openings->catalogue = s->selection.catalogue;
 	openings->filter = s->selection.filter;
 	openings->queue = s->queue;
-	if ((!openings->pid_cnt && !openings->all) || !features__typed(&s->features) ||
+	openings->plain = !features__typed(&s->features);
+	openings->all &= !openings->plain;
+	if ((!openings->pid_cnt && !openings->all) ||
 	    loader__opening_maps(s->loader, &openings->maps))
 		return;
 	openings->started = !thread__start(&openings->thread, "jankbpf-opening", work, openings);
@@ -332,7 +360,7 @@ void session__tell_openings(struct session *s)
 		};
 
 		found->traced = is_traced(s, found->pid);
-		if (found->traced && (!found->runs || found->epfd >= 0))
+		if (found->traced && !openings->plain && (!found->runs || found->epfd >= 0))
 			opening_bpf_fds__put(&openings->maps, found->tid, &opening);
 	}
 }

@@ -528,6 +528,7 @@ struct openings {
 	struct filter filter; /* of -a, as at the start; the intake thread asks again */
 	size_t pid_cnt;
 	bool all;
+	bool plain; /* the probes are: no dispatch can be opened */
 	struct main_handler found[JANK_OPENING_MAX];
 	atomic_size_t found_cnt;
 	atomic_size_t told_cnt; /* the probes know these */

@@ -178,7 +178,8 @@ struct handler_look {
 	uint64_t sleep_cnt;	     /* it has not slept since, as long as this is the same */
 	bool may_rest, rests, alone; /* as in main_handler.h, like the next */
 	int32_t lock_epfd;
-	bool all; /* of -a or -f: too many to name their stacks */
+	bool all;   /* of -a or -f: too many to name their stacks */
+	bool plain; /* no dispatch can be opened: only the stack is asked for */
 	struct jank_seen_wait wait;
 	struct jank_copy copy; /* its registers and stack */
 };
