@@ -268,3 +268,17 @@ int syscall__nr(const char *name)
 			return nr;
 	return -1;
 }
+
+bool syscall__sends(const char *name)
+{
+	static const char *const names[] = { "sendto",	"sendmsg",  "sendmmsg", "sendfile",
+					     "write",	"writev",   "pwritev",	"pwritev2",
+					     "splice",	"shutdown", "close",	"connect",
+					     "accept4", "accept",   "send",	"sendfile64",
+					     "tee",	"vmsplice", "pwrite64" };
+
+	for (size_t i = 0; name && i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}

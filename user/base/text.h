@@ -96,4 +96,7 @@ const char *syscall__name_32(int nr);
 /* The number of a name of syscall__name; -1 for NULL or an unknown name. */
 int syscall__nr(const char *name);
 
+/* Does a call of this name give something to the other end of its descriptor? False for NULL. */
+bool syscall__sends(const char *name);
+
 #endif

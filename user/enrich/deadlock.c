@@ -189,16 +189,15 @@ static bool is_wait(const struct block *block, const struct sample *sample)
 	       sample->waited->raw.hdr.flags & JANK_WAITED_ARGS;
 }
 
-/* Index of the wait that began then; sample_cnt: there is none. t_ns 0: the one that lasts. */
+/* Index of the wait that began then; sample_cnt: there is none. */
 static size_t find_wait(const struct block *block, uint64_t t_ns)
 {
-	for (size_t i = 0; i < block->sample_cnt; i++) {
-		const struct sample *sample = &block->samples[i];
+	size_t i = 0;
 
-		if (is_wait(block, sample) && (t_ns ? sample->t_ns == t_ns : sample->open))
-			return i;
-	}
-	return block->sample_cnt;
+	while (i < block->sample_cnt &&
+	       (block->samples[i].t_ns != t_ns || !is_wait(block, &block->samples[i])))
+		i++;
+	return i;
 }
 
 static struct deadlock *known_of(const struct block *block)
@@ -240,12 +239,12 @@ int deadlock__find(struct symbolizer *symbolizer, struct block *block)
 				  .tid = block->tid,
 				  .start_ns = block->start_ns },
 			again = found;
-	size_t sample = find_wait(block, 0);
+	size_t sample = block__open_wait(block);
 	const struct jank_rec_waited *raw;
 
 	if (block->type != BLOCK_HANG)
 		return repeat(block);
-	if (sample == block->sample_cnt)
+	if (sample == block->sample_cnt || !is_wait(block, &block->samples[sample]))
 		return 0;
 	raw = &block->samples[sample].waited->raw;
 	if (!walk(&found) || found.list[0].wait.address != raw->args[0] || !walk(&again) ||

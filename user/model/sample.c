@@ -243,6 +243,16 @@ static void free_one(struct link *link)
 	tasks__free(link->preemptors, link->preemptor_cnt);
 }
 
+size_t block__open_wait(const struct block *block)
+{
+	size_t i = 0;
+
+	while (i < block->sample_cnt &&
+	       (!block->samples[i].open || block->samples[i].state < JANK_STATE_FIRST_BLOCKED))
+		i++;
+	return i;
+}
+
 void links__free(struct link *links, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++)

@@ -47,6 +47,9 @@ size_t sample__bytes(const struct sample *sample);
 /* Name of a system call by the number that the probes send: static, NULL if unknown. */
 const char *sample__syscall_name(int nr);
 
+/* Index of the block's span off the CPU that lasts; sample_cnt: there is none. */
+size_t block__open_wait(const struct block *block);
+
 /* Links of the chain of wakers. */
 
 void links__free(struct link *links, size_t cnt); /* frees the array too; accepts NULL with 0 */

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "bpf/futex.h"
 #include "model/chain/wait_reason.h"
 #include "model/sample.h"
@@ -184,33 +185,21 @@ static bool waker_had_it_after(const struct thread_history *history, const struc
 	return false;
 }
 
-static bool is_one_of(const char *name, const char *const *names)
-{
-	for (; *names; names++)
-		if (!strcmp(name, *names))
-			return true;
-	return false;
-}
-
 static bool sends(int32_t syscall)
 {
-	static const char *const names[] = { "sendto",	"sendmsg",  "sendmmsg",	  "sendfile",
-					     "write",	"writev",   "pwritev",	  "pwritev2",
-					     "splice",	"shutdown", "close",	  "connect",
-					     "accept4", "accept",   "sendfile64", "send",
-					     "tee",	"vmsplice", "pwrite64",	  NULL };
-	const char *name = sample__syscall_name(syscall);
-
-	return name && is_one_of(name, names);
+	return syscall__sends(sample__syscall_name(syscall));
 }
 
 static bool receives(int32_t syscall)
 {
-	static const char *const names[] = { "recvfrom", "recvmsg", "recvmmsg", "read",
-					     "readv",	 "recv",    NULL };
+	static const char *const names[] = { "recvfrom", "recvmsg", "recvmmsg",
+					     "read",	 "readv",   "recv" };
 	const char *name = sample__syscall_name(syscall);
 
-	return name && is_one_of(name, names);
+	for (size_t i = 0; name && i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
 }
 
 const struct other_record *waker_owner__wake(const struct thread_history *history,
