@@ -100,7 +100,7 @@ def main():
     result = traced.tracer.stop()
     pairs = list(zip(result.of("hang"), result.blocks()))
     if ok(len(pairs) == len(result.of("hang")) == 4, "four hangs, and their blocks", result):
-        judge(pairs[0], "terminal", "send", [f"for the terminal {os.ttyname(terminal)}, whose reader d", "log_to_terminal"], "a terminal")
+        judge(pairs[0], "terminal", "send", [f"for the terminal {os.ttyname(terminal)} that its reader d", "log_to_terminal"], "a terminal")
         for pair, path, function in ((pairs[1], paths[0], "look_at_file"), (pairs[2], paths[1], "open_file")):
             judge(pair, "filesystem", "fuse", [f"for {path} on fuse", function], function)
         judge(pairs[3], "child", "child", ["for a child process", "run_child"], "a child")

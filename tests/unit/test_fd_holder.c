@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Finds a FUSE file system's daemon, and the holder of a pipe's end, in a made-up /proc. */
+/* Finds the holders of pipes, sockets and terminals, and FUSE's daemons, in a made-up /proc. */
 #include "procfs/descriptor.h"
 
 #include <stdio.h>
@@ -45,12 +45,60 @@ static void test_pipes(void)
 	add_fd(21, 5, "pipe:[77]", "pos:\t0\nflags:\t02000001\n");
 	add_fd(21, 6, "pipe:[78]", "pos:\t0\nflags:\t01\n");
 	add_fd(22, 7, "pipe:[79]", "pos:\t0\nflags:\t02\n");
-	is_int(pipeholder__find(proc, 77, true, 20), 21, "the only other process that may write");
-	is_int(pipeholder__find(proc, 77, true, 0), 0, "not one of two");
-	is_int(pipeholder__find(proc, 77, false, 0), 20, "the only one that may read");
-	is_int(pipeholder__find(proc, 77, false, 20), 0, "nobody else reads");
-	is_int(pipeholder__find(proc, 79, true, 0), 22, "a FIFO's end may do both");
-	is_int(pipeholder__find(proc, 80, true, 0), 0, "an unknown pipe");
+	is_int(pipeholder__only(proc, 77, true, 20), 21, "the only other process that may write");
+	is_int(pipeholder__only(proc, 77, true, 0), 0, "not one of two");
+	is_int(pipeholder__only(proc, 77, false, 0), 20, "the only one that may read");
+	is_int(pipeholder__only(proc, 77, false, 20), 0, "nobody else reads");
+	is_int(pipeholder__only(proc, 79, true, 0), 22, "a FIFO's end may do both");
+	is_int(pipeholder__only(proc, 80, true, 0), 0, "an unknown pipe");
+}
+
+static void test_sockets(void)
+{
+	add_fd(30, 3, "socket:[90]", "pos:\t0\n");
+	add_fd(30, 4, "socket:[91]", "pos:\t0\n");
+	add_fd(31, 3, "socket:[91]", "pos:\t0\n");
+	is_int(socketholder__only(proc, 90, 0), 30, "the only process with a socket");
+	is_int(socketholder__only(proc, 91, 0), 0, "not one of two");
+	is_int(socketholder__only(proc, 91, 30), 31, "the only other one");
+	is_int(socketholder__only(proc, 92, 0), 0, "an unknown socket");
+}
+
+static void add_mounts(int pid, const char *text)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "proc/%d/mountinfo", pid);
+	scratch__write_text(name, text);
+}
+
+static int reader(char *type, unsigned minor, uint64_t number)
+{
+	static uint64_t now_ns = NS_PER_SEC;
+	const struct mount mount = { .type = type, .dev = makedev(0, minor) };
+
+	now_ns += 2 * NS_PER_SEC;
+	return ttyreader__find(proc, &mount, number + 3, now_ns);
+}
+
+static void test_terminals(void)
+{
+	add_fd(40, 3, "/dev/ptmx", "flags:\t02\nmnt_id:\t21\nino:\t9\ntty-index:\t4\n");
+	add_mounts(
+		40,
+		"21 1 0:5 / /dev rw - devtmpfs dev rw\n22 21 0:23 / /dev/pts rw - devpts d rw\n");
+	add_fd(41, 3, "/dev/pts/ptmx", "flags:\t02\nmnt_id:\t32\nino:\t2\ntty-index:\t4\n");
+	add_fd(41, 4, "/dev/pts/4", "flags:\t02\nmnt_id:\t32\nino:\t7\n");
+	add_mounts(41, "32 31 0:24 / /dev/pts rw - devpts d rw\n");
+	is_int(reader("devpts", 23, 4), 40, "a terminal's reader: its file system lies beside");
+	is_int(reader("devpts", 24, 4), 41, "in the file system itself");
+	is_int(reader("devpts", 24, 5), 0, "another number");
+	is_int(reader("devpts", 25, 4), 0, "another file system");
+	is_int(reader("tmpfs", 23, 4), 0, "no terminal");
+	is_int(ttyreader__find(proc, NULL, 7, 0), 0, "no mount");
+	add_fd(42, 9, "/dev/pts/ptmx", "flags:\t02\nmnt_id:\t32\nino:\t2\ntty-index:\t4\n");
+	add_mounts(42, "32 31 0:24 / /dev/pts rw - devpts d rw\n");
+	is_int(reader("devpts", 24, 4), 0, "of two readers it may be either");
 }
 
 int main(void)
@@ -75,6 +123,10 @@ int main(void)
 	is_int(find("fuse", makedev(0, 41)), 11, "the only process with an unknown connection");
 	add_fd(12, 5, "/dev/fuse", "pos:\t0\nflags:\t02\n");
 	is_int(find("fuse", makedev(0, 41)), 0, "of two such processes it may be either");
+	add_fd(13, 5, "/dev/fuse", "pos:\t0\nflags:\t02\nfuse_connection:\t40\n");
+	is_int(find("fuse", makedev(0, 40)), 0, "nor of two with the connection");
 	test_pipes();
+	test_sockets();
+	test_terminals();
 	return tap__done();
 }

@@ -157,13 +157,19 @@ static void test_terminal(void)
 
 	block->type = BLOCK_HANG;
 	check_kind(block, "terminal",
-		   "main thread waited 100 ms for the terminal /dev/pts/3, whose reader does not "
-		   "read (or Ctrl-S stopped it), in write ← log_line",
+		   "main thread waited 100 ms for the terminal /dev/pts/3 that its reader does "
+		   "not read (or Ctrl-S stopped it) in write ← log_line",
 		   "a terminal that is not read");
 	check_kind(at_terminal("write", "k:n_tty_write", "/dev/pts/3"), "terminal",
-		   "main thread waited 100 ms for the terminal /dev/pts/3, whose reader did not "
-		   "read (or Ctrl-S stopped it), in write ← log_line",
+		   "main thread waited 100 ms for the terminal /dev/pts/3 that its reader did "
+		   "not read (or Ctrl-S stopped it) in write ← log_line",
 		   "that was not read");
+	block = at_terminal("write", "k:n_tty_write", "/dev/pts/3");
+	block->samples[0].waited->peer_task = verdict__task(40, 40, "tmux");
+	check_kind(block, "terminal",
+		   "main thread waited 100 ms for the terminal /dev/pts/3 that tmux (pid 40) did "
+		   "not read (or Ctrl-S stopped it) in write ← log_line",
+		   "its reader");
 	check_kind(at_terminal("write", "k:n_tty_write", "/dev/ttyS0"), "terminal",
 		   "main thread waited 100 ms for room in the terminal /dev/ttyS0 in write ← "
 		   "log_line",

@@ -8,18 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "catalogue/syscalls.h"
 #include "enrich/lock_owner.h"
 #include "files/file.h"
 #include "files/proc.h"
-#include "procfs/descriptor.h"
 #include "procfs/procinfo.h"
-#include "procfs/socket.h"
 
 #define PROC	     "/proc"
 #define TEXT_MAX     (256 << 10)
@@ -165,46 +161,8 @@ static bool find_file_lock(uint32_t pid, struct awaited *ret)
 	return holder && holder != pid;
 }
 
-/* --- the other end of a descriptor */
-
-static bool sends(int nr)
-{
-	const char *name = syscall__name(nr);
-
-	return name && (strstr(name, "write") || strstr(name, "send"));
-}
-
-static bool find_other_end(uint32_t pid, const struct blocked_call *call, struct awaited *ret)
-{
-	unsigned long long inode;
-	char path[64], link[64];
-	uint64_t now_ns = clock__mono_ns(), peer;
-	pid_t holder = 0;
-	ssize_t len;
-	struct proc_info info = { 0 };
-	char state;
-
-	snprintf(path, sizeof(path), PROC "/%u/fd/%d", pid, (int)call->args[0]);
-	len = readlink(path, link, sizeof(link) - 1);
-	if (len < 0)
-		return false;
-	link[len] = 0;
-	if (sscanf(link, "pipe:[%llu]", &inode) == 1) {
-		/* a process that waits in its only thread does not end the wait itself */
-		bool alone = !procinfo__read_stat((pid_t)pid, &info, &state) && info.thread_cnt < 2;
-
-		holder = pipeholder__find(PROC, inode, !sends((int)call->nr),
-					  alone ? (pid_t)pid : 0);
-	} else if (sscanf(link, "socket:[%llu]", &inode) == 1) {
-		peer = sockdiag__unix_peer(inode);
-		if (peer)
-			holder = socketholder__find(PROC, peer, 0, (pid_t)pid, now_ns);
-	}
-	*ret = (struct awaited){ .pid = (uint32_t)holder, .tid = (uint32_t)holder };
-	return holder && holder != (pid_t)pid;
-}
-
-bool awaited__find(uint32_t pid, uint32_t tid, const struct blocked_call *call, struct awaited *ret)
+bool awaited__find(uint32_t pid, uint32_t tid, const struct blocked_call *call,
+		   const struct jank_rec_waited *known, struct awaited *ret)
 {
 	const char *name = syscall__name((int)call->nr);
 
@@ -213,12 +171,8 @@ bool awaited__find(uint32_t pid, uint32_t tid, const struct blocked_call *call, 
 		return find_owner(pid, tid, ret) || find_joined(pid, call, ret);
 	case JANK_CLASS_CHILD:
 		return find_child(pid, call, ret);
-	case JANK_CLASS_FD:
-	case JANK_CLASS_SOCKET:
-	case JANK_CLASS_RECV:
-		return find_other_end(pid, call, ret);
 	}
 	if (name && (!strcmp(name, "flock") || !strcmp(name, "fcntl")))
 		return find_file_lock(pid, ret);
-	return false;
+	return awaited__other_end(pid, tid, call, known, ret);
 }

@@ -6,6 +6,7 @@
 #ifndef JANK_ENRICH_AWAITED_H
 #define JANK_ENRICH_AWAITED_H
 
+#include "bpf/jank_abi.h"
 #include "procfs/futex_wait.h"
 
 struct awaited {
@@ -16,12 +17,19 @@ struct awaited {
 
 /*
  * Finds the owner of a mutex or rwlock, the thread that pthread_join waits for, the only child, the
- * holder of a file's lock, the only process at the other end of a pipe or unix socket. False: not
- * known, or several may end the wait. Of other processes' descriptors at most 20,000 links are
- * read. Sink thread.
+ * holder of a file's lock, the process of awaited__other_end. known: what the records say of this
+ * wait, or NULL. False: not known, or several may end the wait. Of other processes' descriptors at
+ * most 20,000 links are read. Sink thread.
  */
 bool awaited__find(uint32_t pid, uint32_t tid, const struct blocked_call *call,
-		   struct awaited *ret);
+		   const struct jank_rec_waited *known, struct awaited *ret);
+
+/*
+ * awaited_end.c: finds the only process at the other end of the call's descriptor: of a pipe, a
+ * socket on this machine, a terminal that is written to; or the daemon of its FUSE file system.
+ */
+bool awaited__other_end(uint32_t pid, uint32_t tid, const struct blocked_call *call,
+			const struct jank_rec_waited *known, struct awaited *ret);
 
 /*
  * The parser of /proc/locks, for tests: the process that holds the lock that pid waits for; 0: none

@@ -122,100 +122,86 @@ static void set_link(struct link *link, const struct awaited *who, const struct 
 	threadname__read(PROC, who->pid, who->tid, link->task.comm);
 }
 
-static size_t open_wait(const struct block *block)
-{
-	size_t i = 0;
-
-	while (i < block->sample_cnt &&
-	       (!block->samples[i].open || block->samples[i].state < JANK_STATE_FIRST_BLOCKED))
-		i++;
-	return i;
-}
-
-static bool is_in(const struct block *block, size_t cnt, const struct awaited *who)
+static bool is_in(const struct block *block, const struct link *links, size_t cnt,
+		  const struct awaited *who)
 {
 	for (size_t i = 0; i < cnt; i++)
-		if (block->chain[i].task.tid == who->tid)
+		if (links[i].task.tid == who->tid)
 			return true;
 	return who->tid == block->tid;
 }
 
-/* The first thread that ends the wait is the peer of its socket, if that is known. */
-static bool find_first(const struct block *block, size_t sample, const struct deed *deed,
-		       struct awaited *ret)
+/*
+ * Adds links from the thread that does this on, after the first one, if the records know it.
+ * Returns how many there are then.
+ */
+static size_t follow(const struct block *block, size_t sample, const struct deed *first,
+		     struct link *links, size_t cnt)
 {
 	const struct wait_object *waited = block->samples[sample].waited;
-
-	if (awaited__find(block->pid, block->tid, &deed->call, ret))
-		return true;
-	*ret = (struct awaited){ .pid = waited ? waited->peer_task.pid : 0 };
-	ret->tid = ret->pid;
-	return ret->pid;
-}
-
-/* Adds links from the thread that does this on. Returns how many. */
-static size_t follow(struct block *block, size_t sample, const struct deed *first)
-{
-	size_t cnt = block->chain_cnt;
 	struct awaited who = { 0 };
 	struct deed deed = *first;
 
-	if (cnt) { /* the records know the holder of the first lock, no more */
-		who = (struct awaited){ block->chain[0].task.pid, block->chain[0].task.tid,
-					.is_thread = true };
-	} else if (find_first(block, sample, first, &who) && !is_in(block, 0, &who)) {
-		set_link(&block->chain[cnt++], &who, &block->samples[sample]);
-	}
+	if (cnt)
+		who = (struct awaited){ links->task.pid, links->task.tid, .is_thread = true };
+	else if (awaited__find(block->pid, block->tid, &first->call, waited ? &waited->raw : NULL,
+			       &who) &&
+		 !is_in(block, links, 0, &who))
+		set_link(&links[cnt++], &who, &block->samples[sample]);
 	while (cnt && look(&who, &deed)) {
-		set_deed(&block->chain[cnt - 1], &deed);
+		set_deed(&links[cnt - 1], &deed);
 		if (cnt == CHAIN_MAX || !deed.calls ||
-		    !awaited__find(who.pid, who.tid, &deed.call, &who) || is_in(block, cnt, &who))
+		    !awaited__find(who.pid, who.tid, &deed.call, NULL, &who) ||
+		    is_in(block, links, cnt, &who))
 			break;
-		set_link(&block->chain[cnt++], &who, &block->samples[sample]);
+		set_link(&links[cnt++], &who, &block->samples[sample]);
 	}
 	return cnt;
 }
 
-/* Does the block wait now, and do the records know at most the lock's holder of its chain? */
-static bool may_go_on(const struct block *block, size_t sample)
+/* Do the records know the holder of the lock that the block waits for now, and no more? */
+static bool knows_holder(const struct block *block, size_t sample)
 {
 	const struct link *first = block->chain;
 
-	if (sample == block->sample_cnt || block->deadlock || block->chain_cnt > 1)
-		return false;
-	return !block->chain_cnt ||
-	       (block->chain_sample == sample && first->task.pid && first->state == JANK_STATE_CNT);
+	return block->chain_cnt == 1 && block->chain_sample == sample && first->task.pid &&
+	       first->state == JANK_STATE_CNT;
 }
 
-/* The thread has gone on meanwhile. cnt: links of the records. */
-static void drop_seen(struct block *block, size_t cnt)
+/* Is there room for a chain of the wait? That of a longer wait, which has ended, remains. */
+static bool has_room(const struct block *block, size_t sample)
 {
-	links__cut(&block->chain, &block->chain_cnt, cnt);
-	block->seen_chain = false;
-	if (!cnt)
-		return;
-	block->chain->state = JANK_STATE_CNT;
-	block->chain->syscall = -1;
-	block->chain->syscall_name = NULL;
+	return !block->chain_cnt || knows_holder(block, sample) ||
+	       (block->chain_sample != sample && block->chain->ns < block->samples[sample].ns);
 }
 
 int partner__find(struct block *block)
 {
-	size_t sample = open_wait(block), cnt = block->chain_cnt;
+	size_t sample = block__open_wait(block), known, cnt;
 	struct deed before, after;
+	struct link *links;
 
-	if (block->type != BLOCK_HANG || !may_go_on(block, sample) ||
-	    !read_deed(block->pid, block->tid, &before) || !before.calls)
+	if (block->type != BLOCK_HANG || block->deadlock || sample == block->sample_cnt ||
+	    !has_room(block, sample) || !read_deed(block->pid, block->tid, &before) ||
+	    !before.calls)
 		return 0;
-	if (!block->chain)
-		block->chain = calloc(CHAIN_MAX, sizeof(*block->chain));
-	if (!block->chain)
+	links = calloc(CHAIN_MAX, sizeof(*links));
+	if (!links)
 		return -ENOMEM;
+	known = knows_holder(block, sample);
+	if (known)
+		*links = *block->chain;
+	cnt = follow(block, sample, &before, links, known);
+	if (!cnt || !read_deed(block->pid, block->tid, &after) || !is_same(&before, &after)) {
+		free(links); /* the thread has gone on */
+		return 0;
+	}
+	if (known)
+		block->chain_cnt = 0; /* what the link owns is the new one's */
+	links__free(block->chain, block->chain_cnt);
+	block->chain = links;
+	block->chain_cnt = cnt;
 	block->chain_sample = sample;
-	block->chain_cnt = follow(block, sample, &before);
-	block->seen_chain = block->chain_cnt;
-	if (!block->chain_cnt || !read_deed(block->pid, block->tid, &after) ||
-	    !is_same(&before, &after))
-		drop_seen(block, cnt);
+	block->seen_chain = true;
 	return 0;
 }

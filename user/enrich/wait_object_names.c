@@ -195,13 +195,16 @@ static bool set_task(struct other_task *ret, uint32_t pid, uint32_t tid)
 }
 
 /*
- * If a program serves the file system, the thread waits for that program, whether it answers or
- * not.
+ * If a program serves the file system or reads the terminal, the thread waits for that program,
+ * whether it answers or not.
  */
-static void find_daemon(const struct naming *n, const struct mount *mount)
+static void find_server(const struct naming *n, const struct mount *mount)
 {
-	pid_t pid = fusedaemon__find(PROC, mount, clock__mono_ns());
+	uint64_t now_ns = clock__mono_ns();
+	pid_t pid = fusedaemon__find(PROC, mount, now_ns);
 
+	if (!pid)
+		pid = ttyreader__find(PROC, mount, n->waited->raw.inode, now_ns);
 	if (pid)
 		set_task(&n->waited->peer_task, (uint32_t)pid, (uint32_t)pid);
 }
@@ -222,7 +225,7 @@ static int name_descriptor(const struct naming *n)
 	if (!res && !n->waited->target)
 		res = name_device(n, &number);
 	if (!res && n->waited->path)
-		find_daemon(n, mountinfo__next_of(n->mounts, number.dev, NULL));
+		find_server(n, mountinfo__next_of(n->mounts, number.dev, NULL));
 	return res;
 }
 
@@ -235,27 +238,14 @@ static int name_path(const struct naming *n)
 {
 	const struct jank_rec_waited *raw = &n->waited->raw;
 	struct strbuf sb = STRBUF_INIT, device = STRBUF_INIT;
-	char link[64], folder[PATH_MAX];
 	const struct mount *mount;
-	ssize_t len;
 	int res;
 
-	if (raw->name[0] != '/') {
-		if (raw->fd >= 0)
-			snprintf(link, sizeof(link), PROC "/%u/fd/%d", n->tid, raw->fd);
-		else
-			snprintf(link, sizeof(link), PROC "/%u/cwd", n->tid);
-		len = readlink(link, folder, sizeof(folder));
-		if (len > 0)
-			strbuf__add(&sb, folder, len);
-		if (len > 1)
-			strbuf__addc(&sb, '/');
-	}
-	strbuf__adds(&sb, raw->name);
+	filepath__add_given(&sb, PROC, n->tid, raw->fd, raw->name);
 	mount = sb.failed ? NULL : mountinfo__of_path(n->mounts, strbuf__str(&sb));
 	if (mount)
 		devname__add(&device, SYS, n->mounts, mount->dev);
-	find_daemon(n, mount);
+	find_server(n, mount);
 	res = keep(&sb, &n->waited->path);
 	return keep(&device, &n->waited->device) || res ? -ENOMEM : 0;
 }

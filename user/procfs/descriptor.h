@@ -73,7 +73,7 @@ struct mount;
 
 /*
  * Finds the daemon's pid. proc: "/proc". mount: of any type; NULL: unknown. Returns 0 if the mount
- * is not FUSE or the daemon is not found.
+ * is not FUSE, or the daemon is not found, or several processes have its /dev/fuse open.
  */
 pid_t fusedaemon__find(const char *proc, const struct mount *mount, uint64_t now_ns);
 
@@ -86,9 +86,17 @@ pid_t socketholder__find(const char *proc, uint64_t inode, pid_t hint, pid_t not
 			 uint64_t now_ns);
 
 /*
- * The only process except not_pid that has the end of the pipe open that writes, or reads; 0: none,
- * several, or the limit was reached.
+ * The only process except not_pid (0: none) that has this open; 0: none, several, or the limit was
+ * reached. Not cached. pipeholder: the end of the pipe that writes, or reads.
  */
-pid_t pipeholder__find(const char *proc, uint64_t inode, bool writes, pid_t not_pid);
+pid_t pipeholder__only(const char *proc, uint64_t inode, bool writes, pid_t not_pid);
+pid_t socketholder__only(const char *proc, uint64_t inode, pid_t not_pid);
+
+/*
+ * The only process that has the master of a pseudo-terminal open: it reads what is written to the
+ * terminal. mount, inode: of the terminal. 0: no pseudo-terminal, none, several, or the limit was
+ * reached. The last answer is cached for a second. One thread only. proc: "/proc".
+ */
+pid_t ttyreader__find(const char *proc, const struct mount *mount, uint64_t inode, uint64_t now_ns);
 
 #endif

@@ -24,6 +24,7 @@
 typedef bool fdscan_fn(void *ctx, pid_t pid, const char *fd, const char *link);
 
 #define LINKS_MAX 20000
+#define TEXT_MAX  4096
 
 struct scan {
 	fdscan_fn *is;
@@ -93,36 +94,76 @@ static pid_t fdscan__find(const char *proc, pid_t not_pid, fdscan_fn *is, void *
 	return search_all(&scan, proc, not_pid);
 }
 
+/* The search for a second process ends at the first one that is found. */
+struct only {
+	fdscan_fn *is;
+	void *ctx;
+	pid_t pid;
+};
+
+static bool is_of_second(void *ctx, pid_t pid, const char *fd, const char *link)
+{
+	struct only *only = ctx;
+
+	if (pid == only->pid || !only->is(only->ctx, pid, fd, link))
+		return false;
+	if (only->pid)
+		return true;
+	only->pid = pid;
+	return false;
+}
+
+/* The only process except not_pid; 0: none, several, or the limit was reached. */
+static pid_t fdscan__only(const char *proc, pid_t not_pid, fdscan_fn *is, void *ctx)
+{
+	struct only only = { is, ctx, 0 };
+	struct scan scan = { is_of_second, &only, LINKS_MAX };
+
+	return search_all(&scan, proc, not_pid) || !scan.left ? 0 : only.pid;
+}
+
+/*
+ * Adds the descriptor's fdinfo to sb. Returns the text after the key ("\nflags:"), or NULL.
+ */
+static const char *fdinfo_of(const char *proc, pid_t pid, const char *fd, const char *key,
+			     struct strbuf *sb)
+{
+	char path[PATH_MAX];
+	const char *at;
+
+	snprintf(path, sizeof(path), "%s/%d/fdinfo/%s", proc, (int)pid, fd);
+	file__read(path, TEXT_MAX, sb);
+	at = strbuf__str(sb) ? strstr(strbuf__str(sb), key) : NULL;
+	return at ? at + strlen(key) : NULL;
+}
+
 /*
  * --- FUSE daemons: the last connection is cached for a second, because a block's waits are mostly
  * for one connection
  */
 
-#define KEPT_NS	 NS_PER_SEC
-#define TEXT_MAX 4096
-#define KEY	 "\nfuse_connection:"
+#define KEPT_NS NS_PER_SEC
 
 struct search {
 	const char *proc;
 	unsigned long number; /* the kernel's dev_t of the file system */
 	pid_t unsaid;	      /* has /dev/fuse open; fdinfo does not show the connection */
 	bool several;	      /* more than one process does */
+	bool found;	      /* a process has the connection */
 };
 
 static bool is_daemon(void *ctx, pid_t pid, const char *fd, const char *link)
 {
 	struct search *search = ctx;
 	struct strbuf text = STRBUF_INIT;
-	char path[PATH_MAX];
 	const char *at;
 	bool ret;
 
 	if (strcmp(link, "/dev/fuse"))
 		return false;
-	snprintf(path, sizeof(path), "%s/%d/fdinfo/%s", search->proc, (int)pid, fd);
-	file__read(path, TEXT_MAX, &text);
-	at = strbuf__str(&text) ? strstr(strbuf__str(&text), KEY) : NULL;
-	ret = at && strtoul(at + strlen(KEY), NULL, 10) == search->number;
+	at = fdinfo_of(search->proc, pid, fd, "\nfuse_connection:", &text);
+	ret = at && strtoul(at, NULL, 10) == search->number;
+	search->found |= ret;
 	if (!at) {
 		search->several |= search->unsaid && search->unsaid != pid;
 		search->unsaid = pid;
@@ -133,10 +174,11 @@ static bool is_daemon(void *ctx, pid_t pid, const char *fd, const char *link)
 
 static pid_t find(const char *proc, dev_t dev)
 {
-	struct search search = { proc, (unsigned long)major(dev) << 20 | minor(dev), 0, false };
-	pid_t pid = fdscan__find(proc, 0, is_daemon, &search);
+	struct search search = { proc, (unsigned long)major(dev) << 20 | minor(dev), 0, false,
+				 false };
+	pid_t pid = fdscan__only(proc, 0, is_daemon, &search);
 
-	return pid || search.several ? pid : search.unsaid;
+	return search.found || search.several ? pid : search.unsaid;
 }
 
 static bool is_fuse(const struct mount *mount)
@@ -208,45 +250,115 @@ pid_t socketholder__find(const char *proc, uint64_t inode, pid_t hint, pid_t not
 	return kept[at].pid;
 }
 
+pid_t socketholder__only(const char *proc, uint64_t inode, pid_t not_pid)
+{
+	return fdscan__only(proc, not_pid, is_socket, &inode);
+}
+
 /* --- pipes */
 
 struct pipe_end {
 	const char *proc;
 	uint64_t inode;
 	bool writes;
-	pid_t pid; /* the first process that has it */
 };
 
-/* True if a second process has it. */
-static bool is_of_second(void *ctx, pid_t pid, const char *fd, const char *link)
+static bool is_pipe_end(void *ctx, pid_t pid, const char *fd, const char *link)
 {
-	static const char key[] = "\nflags:";
-	struct pipe_end *end = ctx;
+	const struct pipe_end *end = ctx;
 	struct strbuf text = STRBUF_INIT;
 	unsigned long long inode;
-	char path[PATH_MAX];
 	const char *at;
 	int mode;
 
-	if (sscanf(link, "pipe:[%llu]", &inode) != 1 || inode != end->inode || pid == end->pid)
+	if (sscanf(link, "pipe:[%llu]", &inode) != 1 || inode != end->inode)
 		return false;
-	snprintf(path, sizeof(path), "%s/%d/fdinfo/%s", end->proc, (int)pid, fd);
-	file__read(path, TEXT_MAX, &text);
-	at = strbuf__str(&text) ? strstr(strbuf__str(&text), key) : NULL;
-	mode = at ? (int)(strtoul(at + strlen(key), NULL, 8) & O_ACCMODE) : O_RDWR;
+	at = fdinfo_of(end->proc, pid, fd, "\nflags:", &text);
+	mode = at ? (int)(strtoul(at, NULL, 8) & O_ACCMODE) : O_RDWR;
 	strbuf__free(&text);
-	if (mode == (end->writes ? O_RDONLY : O_WRONLY))
-		return false;
-	if (end->pid)
-		return true;
-	end->pid = pid;
-	return false;
+	return mode != (end->writes ? O_RDONLY : O_WRONLY);
 }
 
-pid_t pipeholder__find(const char *proc, uint64_t inode, bool writes, pid_t not_pid)
+pid_t pipeholder__only(const char *proc, uint64_t inode, bool writes, pid_t not_pid)
 {
-	struct pipe_end end = { proc, inode, writes, 0 };
-	struct scan scan = { is_of_second, &end, LINKS_MAX };
+	struct pipe_end end = { proc, inode, writes };
 
-	return search_all(&scan, proc, not_pid) || !scan.left ? 0 : end.pid;
+	return fdscan__only(proc, not_pid, is_pipe_end, &end);
+}
+
+/* --- terminals */
+
+#define MASTER	    "/ptmx"
+#define SLAVES	    "/pts/"
+#define FIRST_INODE 3 /* of the terminal with number 0 (devpts_pty_new) */
+
+struct tty {
+	const char *proc;
+	dev_t dev;
+	uint32_t number;
+};
+
+/*
+ * The file system of a master's slave: the one in which the master lies, or "pts" beside it
+ * (devpts_mntget in fs/devpts/inode.c).
+ */
+static bool is_in(const struct tty *tty, pid_t pid, int mount_id, const char *link)
+{
+	const struct mount *mount;
+	struct mountinfo mounts;
+	char path[PATH_MAX];
+	bool ret;
+
+	if (mountinfo__read(tty->proc, pid, &mounts))
+		return false;
+	mount = mountinfo__by_id(&mounts, mount_id);
+	if (mount && strcmp(mount->type, "devpts")) {
+		snprintf(path, sizeof(path), "%.*s" SLAVES, (int)(strlen(link) - strlen(MASTER)),
+			 link);
+		mount = mountinfo__of_path(&mounts, path);
+	}
+	ret = mount && mount->dev == tty->dev;
+	mountinfo__free(&mounts);
+	return ret;
+}
+
+static bool is_master(void *ctx, pid_t pid, const char *fd, const char *link)
+{
+	const struct tty *tty = ctx;
+	struct strbuf text = STRBUF_INIT;
+	size_t len = strlen(link);
+	const char *at;
+	char task[PATH_MAX];
+	int mount_id = 0;
+	bool ret;
+
+	if (len < strlen(MASTER) || strcmp(link + len - strlen(MASTER), MASTER))
+		return false;
+	at = fdinfo_of(tty->proc, pid, fd, "\ntty-index:", &text);
+	ret = at && strtoul(at, NULL, 10) == tty->number;
+	strbuf__free(&text);
+	if (!ret)
+		return false;
+	snprintf(task, sizeof(task), "%s/%d", tty->proc, (int)pid);
+	fdinfo__inode(task, (int32_t)strtol(fd, NULL, 10), &mount_id);
+	return is_in(tty, pid, mount_id, link);
+}
+
+pid_t ttyreader__find(const char *proc, const struct mount *mount, uint64_t inode, uint64_t now_ns)
+{
+	static struct {
+		struct tty tty;
+		pid_t pid;
+		uint64_t until_ns;
+	} last;
+	struct tty tty = { proc, mount ? mount->dev : 0, (uint32_t)inode - FIRST_INODE };
+
+	if (!mount || strcmp(mount->type, "devpts") || inode < FIRST_INODE)
+		return 0;
+	if (last.tty.dev != tty.dev || last.tty.number != tty.number || now_ns >= last.until_ns) {
+		last.tty = tty;
+		last.pid = fdscan__only(proc, 0, is_master, &tty);
+		last.until_ns = now_ns + KEPT_NS;
+	}
+	return last.pid;
 }

@@ -54,6 +54,26 @@ int filepath__add_fd(struct strbuf *sb, const char *task, int32_t fd, const stru
 	return 0;
 }
 
+void filepath__add_given(struct strbuf *sb, const char *proc, uint32_t tid, int32_t folder,
+			 const char *path)
+{
+	char link[PATH_MAX], target[PATH_MAX];
+	ssize_t len;
+
+	if (path[0] != '/') {
+		if (folder >= 0)
+			snprintf(link, sizeof(link), "%s/%u/fd/%d", proc, tid, folder);
+		else
+			snprintf(link, sizeof(link), "%s/%u/cwd", proc, tid);
+		len = readlink(link, target, sizeof(target));
+		if (len > 0)
+			strbuf__add(sb, target, len);
+		if (len > 1)
+			strbuf__addc(sb, '/');
+	}
+	strbuf__adds(sb, path);
+}
+
 struct search {
 	struct strbuf *sb;
 	const struct file_number *want;

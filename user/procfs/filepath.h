@@ -91,6 +91,13 @@ int filepath__add_names(struct strbuf *sb, const char *proc, pid_t pid, const st
 			const struct file_number *want, const char *text, size_t sz);
 
 /*
+ * Adds a path as a call gives it, made absolute by the thread's current directory, or by the
+ * descriptor folder (negative: none). Does not access the file.
+ */
+void filepath__add_given(struct strbuf *sb, const char *proc, uint32_t tid, int32_t folder,
+			 const char *path);
+
+/*
  * --- cache of paths of mapped files. A page fault has only the inode and device of its file, and
  * the process may have ended before its last block is reported. One thread only.
  */

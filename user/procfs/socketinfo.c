@@ -12,6 +12,7 @@
 #include <linux/vm_sockets.h>
 #include <netinet/in.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -240,5 +241,46 @@ int socketinfo__add(struct strbuf *sb, uint32_t pid, int32_t fd, uint64_t inode)
 	ask(sock, &facts);
 	close(sock);
 	socketinfo__add_facts(sb, &facts);
+	return 0;
+}
+
+static uint16_t set_end(const struct sockaddr_storage *addr, uint8_t ret[16])
+{
+	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)addr;
+	const struct sockaddr_in *four = (const struct sockaddr_in *)addr;
+
+	if (addr->ss_family == AF_INET) {
+		memcpy(ret, &four->sin_addr, sizeof(four->sin_addr));
+		return ntohs(four->sin_port);
+	}
+	if (addr->ss_family != AF_INET6)
+		return 0;
+	memcpy(ret, &six->sin6_addr, sizeof(six->sin6_addr));
+	return ntohs(six->sin6_port);
+}
+
+int socketinfo__ends(uint32_t pid, int32_t fd, struct jank_rec_waited *ret)
+{
+	struct socket_facts facts;
+	struct stat st;
+	int sock = duplicate(pid, fd);
+
+	if (sock < 0)
+		return sock;
+	if (fstat(sock, &st) || !S_ISSOCK(st.st_mode)) {
+		close(sock);
+		return -ENOTSOCK;
+	}
+	ask(sock, &facts);
+	close(sock);
+	*ret = (struct jank_rec_waited){
+		.fd = fd,
+		.inode = st.st_ino,
+		.family = (uint16_t)facts.domain,
+		.type = (uint16_t)facts.type,
+	};
+	ret->sport = set_end(&facts.local, ret->saddr);
+	if (facts.has_peer)
+		ret->dport = set_end(&facts.peer, ret->daddr);
 	return 0;
 }

@@ -172,9 +172,15 @@ static void add_terminal(struct strbuf *sb, const struct block *block, const str
 		strbuf__addc(sb, ' ');
 		words__add_path(sb, path);
 	}
-	if (pty && words__is(reason, "send"))
-		strbuf__addf(sb, ", whose reader %s not read (or Ctrl-S stopped it),",
-			     block->type == BLOCK_HANG ? "does" : "did");
+	if (!pty || !words__is(reason, "send"))
+		return;
+	strbuf__adds(sb, " that ");
+	if (m->waited->peer_task.pid)
+		words__add_task(sb, block, &m->waited->peer_task, NULL);
+	else
+		strbuf__adds(sb, "its reader");
+	strbuf__addf(sb, " %s not read (or Ctrl-S stopped it)",
+		     block->type == BLOCK_HANG ? "does" : "did");
 }
 
 static void add_other(struct strbuf *sb, const struct block *block, const struct activity *m,
@@ -236,9 +242,10 @@ bool sentence__names_peer(const struct activity *m, const char *reason)
 	case JANK_STATE_POLL:
 		return has_end(m->waited) && !words__is(reason, "child");
 	}
-	return words__is(reason, "fuse") ? m->waited && m->waited->path
-					 : m->state == JANK_STATE_OTHER && has_end(m->waited) &&
-						   (!reason || words__is(reason, "eventfd"));
+	return words__is(reason, "fuse") || words__is(reason, "send")
+		       ? m->waited && m->waited->path
+		       : m->state == JANK_STATE_OTHER && has_end(m->waited) &&
+				 (!reason || words__is(reason, "eventfd"));
 }
 
 void sentence__add_object(struct strbuf *sb, const struct block *block, const struct activity *m,

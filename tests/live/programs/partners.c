@@ -5,17 +5,23 @@
  * does. Beside them THREADS others sleep for 1 ms each, again and again.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/fuse.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -114,8 +120,12 @@ static void reply(void)
 	tell(answer[1]);
 }
 
+/* The handler's process keeps only its own end. */
 static void wait_answer(void)
 {
+	if (answer[1] >= 0)
+		close(answer[1]);
+	answer[1] = -1;
 	hear(answer[0]);
 }
 
@@ -175,6 +185,148 @@ static void wait_file(void)
 	flock(file, LOCK_UN);
 }
 
+static void lock_range(int cmd, short type)
+{
+	struct flock lock = { .l_type = type, .l_whence = SEEK_SET, .l_len = 1 };
+
+	if (fcntl(file, cmd, &lock))
+		exit(1);
+}
+
+static void make_posix(void)
+{
+	file = memfd_create("locked", 0);
+}
+
+static void lock_posix(void)
+{
+	lock_range(F_SETLK, F_WRLCK);
+}
+
+static void unlock_posix(void)
+{
+	lock_range(F_SETLK, F_UNLCK);
+}
+
+static void wait_posix(void)
+{
+	lock_range(F_SETLKW, F_WRLCK);
+	unlock_posix();
+}
+
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+
+static void lock_rw(void)
+{
+	pthread_rwlock_wrlock(&rwlock);
+}
+
+static void unlock_rw(void)
+{
+	pthread_rwlock_unlock(&rwlock);
+}
+
+static void wait_rw(void)
+{
+	pthread_rwlock_rdlock(&rwlock);
+	pthread_rwlock_unlock(&rwlock);
+}
+
+/* --- A file system that the partner serves, and a terminal that it reads. The handler's process
+ * gives its own copy of that descriptor back.
+ */
+
+static int server = -1; /* /dev/fuse, or the terminal's master */
+
+static void leave_server(void)
+{
+	if (server >= 0)
+		close(server);
+	server = -1;
+}
+
+/* Answers one request: each name is missing. */
+static void answer_request(void)
+{
+	static char request[1 << 17];
+	struct fuse_in_header *in = (void *)request;
+	struct fuse_out_header out = { sizeof(out), -ENOENT, 0 };
+	struct {
+		struct fuse_out_header out;
+		struct fuse_init_out init;
+	} hello = { .out.len = sizeof(hello),
+		    .init = { .major = 7, .minor = 31, .max_write = 65536 } };
+
+	if (read(server, request, sizeof(request)) < (ssize_t)sizeof(*in))
+		exit(1);
+	hello.out.unique = out.unique = in->unique;
+	if (in->opcode == FUSE_INIT ? write(server, &hello, sizeof(hello)) < 0
+				    : write(server, &out, sizeof(out)) < 0)
+		exit(1);
+}
+
+static void make_fuse(void)
+{
+	char options[96];
+
+	server = open("/dev/fuse", O_RDWR);
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40755,user_id=0,group_id=0", server);
+	if (server < 0 || unshare(CLONE_NEWNS) || mount("", "/", "", MS_REC | MS_PRIVATE, NULL) ||
+	    mount("partner", "/mnt", "fuse", 0, options))
+		exit(1);
+	answer_request();
+}
+
+static void wait_fuse(void)
+{
+	struct stat st;
+
+	leave_server();
+	stat("/mnt/x", &st);
+}
+
+static int terminal;
+
+static void make_terminal(void)
+{
+	server = posix_openpt(O_RDWR | O_NOCTTY);
+	if (server < 0 || grantpt(server) || unlockpt(server))
+		exit(1);
+	terminal = open(ptsname(server), O_RDWR | O_NOCTTY | O_NONBLOCK);
+	if (terminal < 0)
+		exit(1);
+}
+
+static size_t filled; /* bytes */
+
+/* Fills the terminal, until there is no room for the handler's byte. */
+static void fill_terminal(void)
+{
+	fcntl(terminal, F_SETFL, O_RDWR | O_NONBLOCK);
+	for (filled = 0; write(terminal, "x", 1) == 1;)
+		filled++;
+	fcntl(terminal, F_SETFL, O_RDWR);
+}
+
+static void read_terminal(void)
+{
+	static char text[1 << 12];
+
+	while (filled) {
+		ssize_t len = read(server, text, filled < sizeof(text) ? filled : sizeof(text));
+
+		if (len <= 0)
+			exit(1);
+		filled -= (size_t)len;
+	}
+}
+
+static void wait_terminal(void)
+{
+	leave_server();
+	tell(terminal);
+}
+
 static void *work_once(void *arg)
 {
 	work();
@@ -223,6 +375,10 @@ static const struct kind {
 	{ "tcp", make_tcp, nothing, reply, wait_answer, 1 },
 	{ "flock", open_file, lock_file, unlock_file, wait_file, 1 },
 	{ "child", nothing, NULL, NULL, wait_child, 1 },
+	{ "posix", make_posix, lock_posix, unlock_posix, wait_posix, 1 },
+	{ "rwlock", nothing, lock_rw, unlock_rw, wait_rw, 0 },
+	{ "fuse", make_fuse, nothing, answer_request, wait_fuse, 1 },
+	{ "terminal", make_terminal, fill_terminal, read_terminal, wait_terminal, 1 },
 };
 
 static void *be_partner(void *arg)

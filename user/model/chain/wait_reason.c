@@ -293,7 +293,8 @@ static const char *of_mount(const struct activity *m)
 /* The file is on a file system that this program serves. */
 static bool is_served(const struct activity *m)
 {
-	return m->waited && m->waited->path && m->waited->peer_task.pid;
+	return m->waited && m->waited->path && m->waited->peer_task.pid &&
+	       !S_ISCHR(m->waited->raw.mode);
 }
 
 static bool is_remote(const char *reason)
