@@ -64,6 +64,23 @@ static void test_sockets(void)
 	is_int(socketholder__only(proc, 92, 0), 0, "an unknown socket");
 }
 
+static void test_locks(void)
+{
+	static const char held[] = "FLOCK  ADVISORY  WRITE 612 fe:00:7 0 EOF";
+
+	add_fd(50, 3, "/run/x.lock",
+	       "pos:\t0\nino:\t7\nlock:\t1: POSIX  ADVISORY  WRITE 50 "
+	       "fe:00:7 0 EOF\nlock:\t2: FLOCK  ADVISORY  WRITE 612 "
+	       "fe:00:7 0 EOF\n");
+	add_fd(51, 3, "/run/x.lock", "pos:\t0\nino:\t7\n");
+	is_int(lockholder__only(proc, held, "x.lock"), 50, "the only process with the lock");
+	is_int(lockholder__only(proc, held, "y.lock"), 0, "a file of another name");
+	is_int(lockholder__only(proc, "FLOCK  ADVISORY  WRITE 612 fe:00:7 0 EO", "x.lock"), 0,
+	       "another lock");
+	add_fd(52, 3, "/x.lock", "lock:\t0\nlock:\t9: FLOCK  ADVISORY  WRITE 612 fe:00:7 0 EOF\n");
+	is_int(lockholder__only(proc, held, "x.lock"), 0, "not one of two that have inherited it");
+}
+
 static void add_mounts(int pid, const char *text)
 {
 	char name[64];
@@ -128,5 +145,6 @@ int main(void)
 	test_pipes();
 	test_sockets();
 	test_terminals();
+	test_locks();
 	return tap__done();
 }

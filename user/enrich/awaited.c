@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/strbuf.h"
 #include "base/text.h"
@@ -15,6 +17,8 @@
 #include "enrich/lock_owner.h"
 #include "files/file.h"
 #include "files/proc.h"
+#include "procfs/descriptor.h"
+#include "procfs/filepath.h"
 #include "procfs/procinfo.h"
 
 #define PROC	     "/proc"
@@ -117,45 +121,108 @@ static bool find_child(uint32_t pid, const struct blocked_call *call, struct awa
 
 /* --- locks of files */
 
+#define FCNTL_OFD_WAIT 38 /* F_OFD_SETLKW */
+
+static bool is_of_file(const char *lock, const char *file)
+{
+	char at[48];
+
+	return sscanf(lock, "%*s %*s %*s %*d %47s", at) == 1 && !strcmp(at, file);
+}
+
 /*
  * A line is "1: FLOCK ADVISORY WRITE 612 fe:00:1234 0 EOF"; those that wait for it follow, with its
- * number and "->" (locks_show in fs/locks.c).
+ * number and "->" (locks_show in fs/locks.c). A process's threads may wait for several locks; those
+ * that wait for a lock of an open file (OFD) have no number.
  */
-uint32_t file_locks__holder(const char *text, uint32_t pid)
+bool file_locks__blocker(const char *text, int64_t pid, const char *file, char ret[FILE_LOCK_SZ])
 {
 	unsigned long long number, held = 0;
-	uint32_t holder = 0, ret = 0;
+	const char *lock = NULL, *found = NULL;
+	size_t len;
 	long process;
 
 	for (; text && *text; text = strchr(text, '\n') ? strchr(text, '\n') + 1 : NULL) {
 		const char *at = strchr(text, ':');
-		bool waits;
 
 		if (!at || sscanf(text, "%llu:", &number) != 1)
 			continue;
 		at += 1 + strspn(at + 1, " ");
-		waits = text__begins(at, "->");
-		if (sscanf(waits ? at + 2 : at, "%*s %*s %*s %ld", &process) != 1)
-			continue;
-		if (!waits) {
+		if (!text__begins(at, "->")) {
 			held = number;
-			holder = process > 0 ? (uint32_t)process : 0;
-		} else if (process == (long)pid && number == held) {
-			if (!holder || (ret && ret != holder))
-				return 0;
-			ret = holder;
+			lock = at;
+		} else if (lock && number == held && lock != found &&
+			   sscanf(at + 2, "%*s %*s %*s %ld", &process) == 1 && process == pid &&
+			   (!file || is_of_file(at + 2, file))) {
+			if (found)
+				return false;
+			found = lock;
 		}
 	}
-	return ret;
+	len = found ? strcspn(found, "\n") : 0;
+	if (!len || len >= FILE_LOCK_SZ)
+		return false;
+	memcpy(ret, found, len);
+	ret[len] = 0;
+	return true;
 }
 
-static bool find_file_lock(uint32_t pid, struct awaited *ret)
+/* The file of the descriptor in the form of /proc/locks. */
+static bool name_file(uint32_t pid, uint32_t tid, int32_t fd, char ret[48])
 {
+	const struct mount *mount;
+	struct mountinfo mounts;
+	uint64_t inode;
+	char task[64];
+	int id = 0;
+
+	snprintf(task, sizeof(task), PROC "/%u/task/%u", pid, tid);
+	inode = fdinfo__inode(task, fd, &id);
+	if (!inode || mountinfo__read(PROC, (pid_t)tid, &mounts))
+		return false;
+	mount = mountinfo__by_id(&mounts, id);
+	if (mount)
+		snprintf(ret, 48, "%02x:%02x:%" PRIu64, major(mount->dev), minor(mount->dev),
+			 inode);
+	mountinfo__free(&mounts);
+	return mount;
+}
+
+/*
+ * A lock of flock has the number of the process that took it, which may have ended since: its open
+ * file remains with the processes that have inherited it.
+ */
+static uint32_t holder_of(const char *lock, uint32_t pid, int32_t fd)
+{
+	char path[64], link[PATH_MAX];
+	long process = 0;
+	ssize_t len;
+
+	if (text__begins(lock, "POSIX") && sscanf(lock, "%*s %*s %*s %ld", &process) == 1)
+		return process > 0 ? (uint32_t)process : 0;
+	snprintf(path, sizeof(path), PROC "/%u/fd/%d", pid, fd);
+	len = readlink(path, link, sizeof(link) - 1);
+	if (len < 0)
+		return 0;
+	link[len] = 0;
+	return (uint32_t)lockholder__only(PROC, lock, text__base_name(link));
+}
+
+static bool find_file_lock(uint32_t pid, uint32_t tid, const struct blocked_call *call,
+			   struct awaited *ret)
+{
+	bool of_open_file =
+		call->args[1] == FCNTL_OFD_WAIT && strcmp(syscall__name((int)call->nr), "flock");
+	int32_t fd = (int32_t)call->args[0];
 	struct strbuf text = STRBUF_INIT;
+	char lock[FILE_LOCK_SZ], file[48];
+	bool known = name_file(pid, tid, fd, file);
 	uint32_t holder = 0;
 
-	if (!file__read(PROC "/locks", TEXT_MAX, &text))
-		holder = file_locks__holder(strbuf__str(&text), pid);
+	if ((known || !of_open_file) && !file__read(PROC "/locks", TEXT_MAX, &text) &&
+	    file_locks__blocker(strbuf__str(&text), of_open_file ? -1 : (int64_t)pid,
+				known ? file : NULL, lock))
+		holder = holder_of(lock, pid, fd);
 	strbuf__free(&text);
 	*ret = (struct awaited){ holder, holder, .holds = true };
 	return holder && holder != pid;
@@ -173,6 +240,6 @@ bool awaited__find(uint32_t pid, uint32_t tid, const struct blocked_call *call,
 		return find_child(pid, call, ret);
 	}
 	if (name && (!strcmp(name, "flock") || !strcmp(name, "fcntl")))
-		return find_file_lock(pid, ret);
+		return find_file_lock(pid, tid, call, ret);
 	return awaited__other_end(pid, tid, call, known, ret);
 }

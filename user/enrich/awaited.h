@@ -32,9 +32,10 @@ bool awaited__other_end(uint32_t pid, uint32_t tid, const struct blocked_call *c
 			const struct jank_rec_waited *known, struct awaited *ret);
 
 /*
- * The parser of /proc/locks, for tests: the process that holds the lock that pid waits for; 0: none
- * is known, or several are.
+ * The parser of /proc/locks, for tests: the lock that the process waits for (-1: a lock of an open
+ * file), without its number. file: "fe:00:1234", or NULL: any. False: none, or several.
  */
-uint32_t file_locks__holder(const char *text, uint32_t pid);
+#define FILE_LOCK_SZ 128
+bool file_locks__blocker(const char *text, int64_t pid, const char *file, char ret[FILE_LOCK_SZ]);
 
 #endif

@@ -87,10 +87,12 @@ pid_t socketholder__find(const char *proc, uint64_t inode, pid_t hint, pid_t not
 
 /*
  * The only process except not_pid (0: none) that has this open; 0: none, several, or the limit was
- * reached. Not cached. pipeholder: the end of the pipe that writes, or reads.
+ * reached. Not cached. pipeholder: the end of the pipe that writes, or reads. lockholder: a file
+ * with this lock, in the form of /proc/locks without its number, whose path ends with the name.
  */
 pid_t pipeholder__only(const char *proc, uint64_t inode, bool writes, pid_t not_pid);
 pid_t socketholder__only(const char *proc, uint64_t inode, pid_t not_pid);
+pid_t lockholder__only(const char *proc, const char *lock, const char *name);
 
 /*
  * The only process that has the master of a pseudo-terminal open: it reads what is written to the

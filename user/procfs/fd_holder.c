@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "files/file.h"
 #include "procfs/filepath.h"
 
@@ -24,6 +25,7 @@
 typedef bool fdscan_fn(void *ctx, pid_t pid, const char *fd, const char *link);
 
 #define LINKS_MAX 20000
+#define LINK_SZ	  64 /* of the link's text; the rest is cut */
 #define TEXT_MAX  4096
 
 struct scan {
@@ -34,7 +36,7 @@ struct scan {
 
 static bool has_link(const struct scan *scan, pid_t pid, int dir, const char *fd)
 {
-	char link[64];
+	char link[LINK_SZ];
 	ssize_t len = readlinkat(dir, fd, link, sizeof(link) - 1);
 
 	if (len <= 0)
@@ -284,6 +286,44 @@ pid_t pipeholder__only(const char *proc, uint64_t inode, bool writes, pid_t not_
 	struct pipe_end end = { proc, inode, writes };
 
 	return fdscan__only(proc, not_pid, is_pipe_end, &end);
+}
+
+/* --- locks of files */
+
+struct lock {
+	const char *proc, *text, *name;
+};
+
+/* Is it one of the locks that fdinfo lists: "lock:\t1: FLOCK …"? */
+static bool is_listed(const char *info, const char *lock)
+{
+	size_t len = strlen(lock);
+
+	for (const char *at = info; (at = strstr(at, lock)); at++)
+		if (at - info > 2 && at[-2] == ':' && (!at[len] || at[len] == '\n'))
+			return true;
+	return false;
+}
+
+static bool has_lock(void *ctx, pid_t pid, const char *fd, const char *link)
+{
+	const struct lock *lock = ctx;
+	struct strbuf text = STRBUF_INIT;
+	bool whole = strlen(link) < LINK_SZ - 1, ret;
+
+	if (*link != '/' || (whole && strcmp(text__base_name(link), lock->name)))
+		return false;
+	fdinfo_of(lock->proc, pid, fd, "", &text);
+	ret = is_listed(strbuf__str(&text), lock->text);
+	strbuf__free(&text);
+	return ret;
+}
+
+pid_t lockholder__only(const char *proc, const char *text, const char *name)
+{
+	struct lock lock = { proc, text, name };
+
+	return fdscan__only(proc, 0, has_lock, &lock);
 }
 
 /* --- terminals */
