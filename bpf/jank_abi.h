@@ -547,7 +547,7 @@ _Static_assert(sizeof(struct jank_task) == 32, "jank_task");
  */
 #define JANK_PRIO_OFFSET 2
 
-/* OTHER: a shorter span may lack a record if the thread has sent one in this time. */
+/* OTHER: a shorter span may lack a record if the thread has sent one (watch_budget.bpf.h). */
 #define JANK_OTHER_SHORT_NS 16000000
 
 /*

@@ -54,6 +54,7 @@ __u64 jank_asks_ns = 0;
 __u32 jank_asks_cnt = 0;
 __u32 jank_watch_on = 0;
 __u64 jank_watch_start_ns = 0;
+__u64 jank_watch_rest_ns = JANK_OTHER_SHORT_NS;
 __u64 jank_queue_off_ns = 0;
 __u64 jank_watch_group = 0;
 __u64 jank_waiter_ns[JANK_WAITER_MAX] = {};

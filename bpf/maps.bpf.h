@@ -331,7 +331,8 @@ extern __u32 jank_asks_cnt;
  */
 extern __u32 jank_watch_on;
 extern __u64 jank_watch_start_ns;
-extern __u64 jank_queue_off_ns; /* see queue_clock.bpf.h; 0: not known */
+extern __u64 jank_watch_rest_ns; /* from one record, or stack, of a thread to its next one */
+extern __u64 jank_queue_off_ns;	 /* see queue_clock.bpf.h; 0: not known */
 extern __u64
 	jank_watch_group; /* struct task_group of the last thread that began to wait; 0: none */
 /*

@@ -8,6 +8,7 @@
 #include "bpf/stack.bpf.h"
 #include "bpf/thread.bpf.h"
 #include "bpf/waker_watch_on.bpf.h"
+#include "bpf/watch_budget.bpf.h"
 
 /* A longer wait is no longer watched: its cause has been seen. */
 #define WATCH_MAX_NS 60000000000ull
@@ -32,21 +33,30 @@ static __noinline int sampler__mark_group(struct jank_quota_mark *mark, struct t
 
 /*
  * Turns the watch on while a thread waits long. Branch-free: the verifier would walk each path
- * through the loop to the end. The top bit shows whether a number is negative. An empty slot (0)
- * counts as a wait longer than WATCH_MAX_NS.
+ * through the loop to the end. A mask has all bits set where a number is negative. An empty slot
+ * (0) counts as a wait longer than WATCH_MAX_NS. least_ns: how long the latest one of the waits is
+ * watched.
  */
 static __noinline int sampler__look(struct jank_watch *watch, u64 now)
 {
-	u64 on = 0;
+	u64 least_ns = WATCH_MAX_NS;
+	s64 on = 0;
 
 	for (int i = 0; i < JANK_WAITER_MAX; i++) {
-		u64 late_ns = now - *(volatile u64 *)&jank_waiter_ns[i] - jank_conf.watch_ns;
+		u64 late_ns = now - *(volatile u64 *)&jank_waiter_ns[i] - jank_conf.watch_ns, less;
+		s64 mask = (s64)(~late_ns & (late_ns - WATCH_MAX_NS)) >> 63;
 
-		on |= ~late_ns & (late_ns - WATCH_MAX_NS);
+		on |= mask;
+		less = (late_ns & mask) + (WATCH_MAX_NS & ~mask) - least_ns;
+		least_ns += less & (u64)((s64)less >> 63);
 	}
-	if (!(on >> 63)) {
+	if (!on) {
 		jank_watch_on = 0;
-	} else if (!jank_watch_on) {
+		return 0;
+	}
+	least_ns >>= WATCH_REST_SHIFT;
+	jank_watch_rest_ns = least_ns > JANK_OTHER_SHORT_NS ? least_ns : JANK_OTHER_SHORT_NS;
+	if (!jank_watch_on) {
 		jank_watch_start_ns = now;
 		jank_watch_on = 1;
 	}

@@ -9,13 +9,15 @@
 
 /*
  * Most threads leave for a short time, again and again. A span below JANK_OTHER_SHORT_NS needs no
- * record if the thread has sent one in this time: its times tell how much such spans took. Those of
- * the first WATCH_EACH_NS of a watch are all sent.
+ * record if the thread has sent one in jank_watch_rest_ns: its times tell how much such spans took.
+ * Those of the first WATCH_EACH_NS of a watch are all sent. The rest grows with the wait, so that
+ * the end of a wait which no record covers remains a small part of it.
  */
-#define WATCH_EACH_NS 64000000
+#define WATCH_EACH_NS	 64000000
+#define WATCH_REST_SHIFT 5 /* a 32nd of the wait, and JANK_OTHER_SHORT_NS at least */
 
 /*
- * Stacks that may be taken: on a CPU in WATCH_PERIOD_NS; of a thread one in JANK_OTHER_SHORT_NS, or
+ * Stacks that may be taken: on a CPU in WATCH_PERIOD_NS; of a thread one in jank_watch_rest_ns, or
  * WATCH_BURST after a rest.
  */
 #define WATCH_TOKENS	256
@@ -56,11 +58,11 @@ static __always_inline void watch_budget__claim(struct jank_other *other, __u32 
 /* Counts a stack of the slot's thread. */
 static __always_inline void watch_budget__count_stack(struct jank_other *other, u64 now)
 {
-	u64 rested_ns = now - (WATCH_BURST - 1) * JANK_OTHER_SHORT_NS;
+	u64 rest_ns = jank_watch_rest_ns, rested_ns = now - (WATCH_BURST - 1) * rest_ns;
 
 	if (other->paid_ns < rested_ns)
 		other->paid_ns = rested_ns;
-	other->paid_ns += JANK_OTHER_SHORT_NS;
+	other->paid_ns += rest_ns;
 }
 
 /* Do the times of the thread's other records account for its span since t_ns? */
@@ -70,7 +72,7 @@ static __always_inline bool watch_budget__is_covered(const struct jank_other *ot
 	u64 start_ns = jank_watch_start_ns;
 
 	return other->last_tid == tid && other->sent_ns >= start_ns &&
-	       now - other->sent_ns < JANK_OTHER_SHORT_NS && now - t_ns < JANK_OTHER_SHORT_NS &&
+	       now - other->sent_ns < jank_watch_rest_ns && now - t_ns < JANK_OTHER_SHORT_NS &&
 	       now - start_ns > WATCH_EACH_NS;
 }
 
