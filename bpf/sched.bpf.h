@@ -69,7 +69,10 @@ WALKED_ONCE_BY_POINTER int sched__ask(struct jank_thread *t, __u32 state, u64 no
 	wait_args__ask(&t->await, task, state, poll__class(t->span.rec.syscall), now);
 	if (startup__is(t) && poll__selects_input(task, poll__class(t->span.rec.syscall)))
 		t->await.fd = 0; /* from a terminal the wait is its user's */
-	if (jank_conf.watch_ns && waker_watch__wants(state) && startup__is_watched(t)) {
+	if (jank_conf.watch_ns &&
+	    (waker_watch__wants(state) ||
+	     waker_watch__syncs(state, poll__class(t->span.rec.syscall))) &&
+	    startup__is_watched(t)) {
 		waker_watch__begin(pids__tid(task), now);
 		queue_clock__sync(task, now);
 		if (bpf_core_field_exists(task->sched_task_group))

@@ -13,6 +13,12 @@ static __always_inline bool waker_watch__wants(__u32 state)
 	       state != JANK_STATE_SLEEP && state != JANK_STATE_STOPPED;
 }
 
+/* Does it sync a file? Then it may wait for the journal, which others keep busy. */
+static __always_inline bool waker_watch__syncs(__u32 state, __u32 class)
+{
+	return state == JANK_STATE_DISK && class == JANK_CLASS_FILE_FD;
+}
+
 /* A thread with a wait that timed out retries within this time. */
 #define WATCH_AGAIN_NS 1000000
 

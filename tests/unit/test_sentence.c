@@ -151,6 +151,36 @@ static struct block *in_path(uint32_t state, const char *inner, const char *path
 	return block;
 }
 
+static void check_syncers(size_t cnt, const char *want, const char *name)
+{
+	struct block *block = verdict__off_cpu(JANK_STATE_DISK, 100 * MS, "fsync",
+					       STACK("k:jbd2_log_wait_commit", "c:fsync", "save"));
+
+	block->syncers = calloc(cnt, sizeof(*block->syncers));
+	block->syncer_cnt = cnt;
+	for (size_t i = 0; i < cnt; i++) {
+		block->syncers[i] = verdict__task(40, 40 + (uint32_t)i, "postgres");
+		block->syncers[i].ns = 80 * MS;
+	}
+	check_kind(block, "disk", want, name);
+}
+
+static void test_syncers(void)
+{
+	check_syncers(1,
+		      "main thread waited 100 ms for the disk in fsync ← save; meanwhile postgres "
+		      "(pid 40) synced files of the same device for 80.0 ms",
+		      "another one that syncs");
+	check_syncers(2,
+		      "main thread waited 100 ms for the disk in fsync ← save; meanwhile postgres "
+		      "(pid 40) synced files of the same device for 80.0 ms, and 1 other",
+		      "two");
+	check_syncers(3,
+		      "main thread waited 100 ms for the disk in fsync ← save; meanwhile postgres "
+		      "(pid 40) synced files of the same device for 80.0 ms, and 2 others",
+		      "three");
+}
+
 static void test_terminal(void)
 {
 	struct block *block = at_terminal("write", "k:n_tty_write", "/dev/pts/3");
@@ -377,6 +407,7 @@ int main(void)
 	test_poll_of_sockets();
 	test_child();
 	test_terminal();
+	test_syncers();
 	test_file_system();
 	test_several();
 	test_part_of_it();

@@ -97,6 +97,7 @@ void block__free(struct block *block)
 	samples__free(block->samples, block->sample_cnt);
 	links__free(block->chain, block->chain_cnt);
 	tasks__free(block->preemptors, block->preemptor_cnt);
+	tasks__free(block->syncers, block->syncer_cnt);
 	free(block->cause.summary);
 	free(block->lost);
 	free(block->host.name);
@@ -180,7 +181,7 @@ void summary__free(struct summary *summary)
 size_t block__bytes(const struct block *block)
 {
 	size_t sum = sizeof(*block) + block->preemptor_cnt * sizeof(*block->preemptors) +
-		     message__bytes(block->message);
+		     block->syncer_cnt * sizeof(*block->syncers) + message__bytes(block->message);
 
 	sum += stack__bytes(&block->idle_place);
 	for (size_t i = 0; i < block->sample_cnt; i++)

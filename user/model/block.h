@@ -380,6 +380,8 @@ struct block {
 	struct facts facts;
 	struct other_task *preemptors; /* worst first */
 	size_t preemptor_cnt;
+	struct other_task *syncers; /* of files of the device that it waited for, longest first */
+	size_t syncer_cnt;
 	struct sample *samples; /* in time order */
 	size_t sample_cnt;
 	/* Chain of wakers for the longest wait that a thread ended. */

@@ -121,6 +121,8 @@ static void move_evidence(struct block *block, struct dispatch *dispatch)
 	block->chain = dispatch->chain.links;
 	block->chain_cnt = dispatch->chain.cnt;
 	block->chain_sample = dispatch->chain.sample;
+	block->syncers = dispatch->chain.syncers;
+	block->syncer_cnt = dispatch->chain.syncer_cnt;
 	dispatch->chain = (struct chain){ 0 };
 	evidence->samples = NULL;
 	evidence->preemptors = NULL;

@@ -292,7 +292,11 @@ static int explain(const struct loops *loops, struct dispatch *dispatch)
 		.min_ns = dispatch->rec.duration_ns / EXPLAINED_PART,
 	};
 
-	return chain__build(loops->history, &ask, &dispatch->chain);
+	int res = chain__build(loops->history, &ask, &dispatch->chain);
+
+	return res ? res
+		   : syncers__find(loops->history, &ask, &dispatch->chain.syncers,
+				   &dispatch->chain.syncer_cnt);
 }
 
 static void append(struct loops *loops, struct thread *to, struct thread *from)

@@ -338,6 +338,22 @@ static void add_clause(struct strbuf *sb, const struct analysis *analysis, size_
 		add_wait(&c);
 }
 
+/* Adds "; meanwhile x (pid 12) synced files of the same device for 80 ms, and 2 others". */
+static void add_syncers(struct strbuf *sb, const struct block *block)
+{
+	const struct other_task *first = block->syncers;
+
+	if (!block->syncer_cnt)
+		return;
+	strbuf__adds(sb, "; meanwhile ");
+	words__add_task(sb, block, first, NULL);
+	strbuf__adds(sb, " synced files of the same device for ");
+	clock__add_duration(sb, first->ns);
+	if (block->syncer_cnt > 1)
+		strbuf__addf(sb, ", and %zu other%s", block->syncer_cnt - 1,
+			     block->syncer_cnt > 2 ? "s" : "");
+}
+
 char *sentence__make(const struct analysis *analysis)
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -353,6 +369,7 @@ char *sentence__make(const struct analysis *analysis)
 			strbuf__adds(&sb, "; also");
 		add_clause(&sb, analysis, i);
 	}
+	add_syncers(&sb, analysis->block);
 	if (sb.failed) {
 		strbuf__free(&sb);
 		return NULL;

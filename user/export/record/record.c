@@ -191,6 +191,7 @@ static void set_machine(struct record *r, Jankbpf__Block *ret, const struct bloc
 	}
 	ret->preemptors =
 		record__preemptors(r, block->preemptors, block->preemptor_cnt, &ret->n_preemptors);
+	ret->syncers = record__preemptors(r, block->syncers, block->syncer_cnt, &ret->n_syncers);
 }
 
 Jankbpf__Host *record__host(struct record *r, const struct host_info *host)

@@ -237,6 +237,7 @@ int chain__build(const struct thread_history *history, const struct chain_ask *a
 void chain__clear(struct chain *chain)
 {
 	links__free(chain->links, chain->cnt);
+	tasks__free(chain->syncers, chain->syncer_cnt);
 	*chain = (struct chain){ 0 };
 }
 

@@ -15,7 +15,9 @@
 struct chain {
 	struct link *links; /* NULL: no wait of the dispatch can be explained */
 	size_t cnt;
-	size_t sample; /* the explained wait: index into the samples */
+	size_t sample;		    /* the explained wait: index into the samples */
+	struct other_task *syncers; /* see syncers__find */
+	size_t syncer_cnt;
 };
 
 /* Input: the samples of a thread's dispatch. */
@@ -27,12 +29,21 @@ struct chain_ask {
 };
 
 /*
+ * syncers.c: finds other threads that synced files of the same device while the thread waited
+ * longest in such a call. ns: how long they were seen in it meanwhile, a tenth of that wait at
+ * least; the longest first. 0 or -ENOMEM; the caller owns the list in both cases.
+ */
+#define SYNCER_MAX 4
+int syncers__find(const struct thread_history *history, const struct chain_ask *ask,
+		  struct other_task **ret, size_t *ret_cnt);
+
+/*
  * Explains one wait: among waits that another thread may have caused, the longest one of the state
  * with the most time. 0 or -ENOMEM; the caller owns the links in both cases.
  */
 int chain__build(const struct thread_history *history, const struct chain_ask *ask,
 		 struct chain *ret);
-void chain__clear(struct chain *chain); /* frees the links */
+void chain__clear(struct chain *chain); /* frees the links and syncers */
 
 /*
  * Moves the stack and the times of the chain's link of the same thread and state to `to`, which

@@ -203,6 +203,11 @@ void thread_history__rest(struct thread_history *history, uint64_t now_ns, uint6
 	drop_old(history, open_ns < KEEP_NS - REST_NS ? open_ns + REST_NS : KEEP_NS);
 }
 
+const struct other_record *thread_history__latest(const struct thread_history *history)
+{
+	return history->oldest ? history->oldest->age_prev : NULL; /* of the head: the tail */
+}
+
 static struct thread *thread_of(struct thread_history *history, uint32_t tid)
 {
 	struct thread *thread = find(history, tid);

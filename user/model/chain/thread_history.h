@@ -51,6 +51,9 @@ void thread_history__rest(struct thread_history *history, uint64_t now_ns, uint6
 const struct other_record *thread_history__newest(const struct thread_history *history,
 						  uint32_t tid);
 
+/* The latest record of all threads; age_prev leads to older ones. NULL: none. Borrowed likewise. */
+const struct other_record *thread_history__latest(const struct thread_history *history);
+
 /* The process and the last known name of a thread. False: no record of this thread. */
 bool thread_history__task(const struct thread_history *history, uint32_t tid,
 			  struct other_task *ret);

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""A handler that syncs a small file waits for the journal of its file system, while another program syncs a large one."""
+import os
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+import bad
+from bad import MS, ok
+from slow_disk import SlowDisk, why_not
+
+PROGRAM = os.path.join(bad.ROOT, "tests", "live", "programs", "syncs.py")
+THRESHOLD = 50 * MS
+
+
+def make_disk():
+    """An ext4 file system with a journal, mounted; None: not possible."""
+    image, folder = bad.scratch("image"), bad.scratch("folder")
+    os.mkdir(folder)
+    with open(image, "wb") as file:
+        file.truncate(64 << 20)
+    for command in (["mkfs.ext4", "-q", image], ["mount", "-o", "loop", image, folder]):
+        try:
+            if subprocess.run(command, capture_output=True, check=False).returncode:
+                return None
+        except FileNotFoundError:
+            return None
+    return folder
+
+
+def start(what, folder):
+    process = bad.start([sys.executable, PROGRAM, what, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdout.readline()
+    return process
+
+
+def ask(process, tracer):
+    """Syncs until one is slow: others may fall between two commits."""
+    def found():
+        process.stdin.write(b"x")
+        process.stdin.flush()
+        return b"syncers" in tracer.stdout()
+    return bad.wait_for(found, 60)
+
+
+def test_other(folder):
+    large, process = start("large", folder), start("loop", folder)
+    journal = bad.scratch("journal")
+    tracer = bad.Tracer("--json", "-t", f"{THRESHOLD // MS}ms", "--journal", journal, "-p", process.pid)
+    with SlowDisk(folder, write_iops=20) as slow:
+        slow.hold(large.pid)
+        ok(ask(process, tracer), "a slow sync has the other one that syncs", tracer.stdout()[-2000:])
+    bad.end(large)
+    result = tracer.stop()
+    bad.end(process)
+    blocks = [block for block in result.blocks() if "syncers" in block]
+    ok(blocks and all(task["pid"] == large.pid and task["ns"] <= block["duration_ns"] for block in blocks
+                      for task in block["syncers"]), "that one alone, and no longer than the block", result)
+    ok(blocks and f"(pid {large.pid}) synced files of the same device for" in blocks[0]["cause"]["summary"], "in words, too",
+       blocks and blocks[0]["cause"])
+    bad.valid(result, "valid records")
+    again = bad.trace("-q", "--json", "replay", "-t", f"{THRESHOLD // MS}ms", journal)
+    ok([block.get("syncers") for block in again.blocks()] == [block.get("syncers") for block in result.blocks()],
+       "a replay has the same", again)
+
+
+bad.need_tracing()
+place = make_disk()
+if not place:
+    bad.skip("syncs of others", "no loop device with ext4")
+elif why_not(place):
+    bad.skip("syncs of others", why_not(place))
+else:
+    try:
+        test_other(place)
+    finally:
+        subprocess.run(["umount", "-l", place], check=False)
+bad.done()
