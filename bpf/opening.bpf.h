@@ -16,6 +16,7 @@
 #include "bpf/poll_place.bpf.h"
 #include "bpf/queue_clock.bpf.h"
 #include "bpf/quota_mark.bpf.h"
+#include "bpf/span.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/thread.bpf.h"
 #include "bpf/wait_args.bpf.h"
@@ -35,17 +36,9 @@ static __always_inline void opening__begin_span(struct jank_thread *t, struct ta
 						const struct jank_opening *opening, __u32 state,
 						s32 nr, u64 now)
 {
-	struct jank_rec_stack *rec = &t->span.rec;
-
-	stack__begin(rec, JANK_REC_STACK, task, opening->start_ns, opening->span_ns, now);
-	if (state == JANK_STATE_STOPPED && compat__is_frozen(task, compat__task_state(task)))
-		rec->hdr.flags |= JANK_STACK_FROZEN;
-	rec->state = state;
-	rec->syscall = nr;
-	rec->prio = facts__prio(task);
-	rec->kernel_cnt = 0;
-	rec->user_cnt = 1;
-	t->span.tail[JANK_KSTACK_MAX] = compat__user_ip(compat__user_regs(task));
+	span__begin(&t->span.rec, JANK_REC_STACK, task, opening->start_ns, state, nr,
+		    opening->span_ns, now);
+	span__take_place(&t->span, task);
 	quota__mark(&t->quota, task);
 	wait_args__see(&t->await, task, state, poll__class(nr));
 	if (opening->fd == JANK_OPENING_STARTUP && opening->wait.first)

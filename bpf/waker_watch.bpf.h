@@ -20,6 +20,7 @@
 #include "bpf/script.bpf.h"
 #include "bpf/slices.bpf.h"
 #include "bpf/slot.bpf.h"
+#include "bpf/span.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/wait_args.bpf.h"
 #include "bpf/wait_object.bpf.h"
@@ -61,17 +62,6 @@ static __always_inline bool waker_watch__knows(struct jank_other *other, struct 
 	       other->switch_cnt == waker_watch__switch_cnt(task);
 }
 
-static __always_inline void waker_watch__fill(struct jank_rec_stack *rec, struct task_struct *task,
-					      __u32 state, s32 nr, u64 t_ns, u64 now)
-{
-	stack__begin(rec, JANK_REC_OTHER, task, 0, t_ns, now);
-	if (state == JANK_STATE_STOPPED && compat__is_frozen(task, compat__task_state(task)))
-		rec->hdr.flags |= JANK_STACK_FROZEN;
-	rec->state = state;
-	rec->syscall = nr;
-	rec->prio = facts__prio(task);
-}
-
 static __always_inline void waker_watch__open(struct jank_other *other, struct task_struct *task,
 					      __u32 state, s32 nr, u64 t_ns, u64 now)
 {
@@ -80,7 +70,7 @@ static __always_inline void waker_watch__open(struct jank_other *other, struct t
 	other->woken_ns = 0;
 	quota__mark(&other->quota, task);
 	wait_args__none(&other->await);
-	waker_watch__fill(&other->span.rec, task, state, nr, t_ns, now);
+	span__begin(&other->span.rec, JANK_REC_OTHER, task, 0, state, nr, t_ns, now);
 }
 
 /*
@@ -91,9 +81,7 @@ static __always_inline void waker_watch__miss_stack(struct jank_stack_buf *buf,
 						    struct task_struct *task, u64 now)
 {
 	buf->rec.hdr.flags |= JANK_STACK_BEFORE;
-	buf->rec.user_cnt = 1;
-	buf->rec.kernel_cnt = 0;
-	buf->tail[JANK_KSTACK_MAX] = compat__user_ip(compat__user_regs(task));
+	span__take_place(buf, task);
 	if (buf->rec.t_ns >= jank_watch_start_ns && now - buf->rec.t_ns >= JANK_OTHER_SHORT_NS)
 		lost__add(JANK_LOST_EVIDENCE);
 }
@@ -321,7 +309,8 @@ static __noinline int waker_watch__collect(struct jank_watch *watch, struct jank
 		return false;
 	if (known)
 		return waker_watch__take(watch, other, pids__tid(task));
-	waker_watch__fill(&watch->buf.rec, task, JANK_STATE_RUNNABLE, -1, since_ns, now);
+	span__begin(&watch->buf.rec, JANK_REC_OTHER, task, 0, JANK_STATE_RUNNABLE, -1, since_ns,
+		    now);
 	waker_watch__miss_stack(&watch->buf, task, now);
 	quota__use_group(&watch->quota, &watch->group_quota, task);
 	return true;
