@@ -76,7 +76,7 @@ replay: #:tests tests of recorded journals
 live: #:tests tests against running programs (as root)
 	$(Q)$(call RUN_TESTS,$(LIVE_T))
 
-partners: all #:measure accounts of threads that a dispatch waits for, of all kinds (as root): 30 minutes
+partners: all #:measure accounts of threads that a dispatch waits for, of all kinds (as root): 45 minutes
 	$(Q)JANK_PARTNERS=all $(call RUN_TESTS,tests/live/partners.t)
 
 # Live tests mostly wait, so they run three at a time, but for these, which measure times or losses.

@@ -17,7 +17,7 @@ from bad import MS, ok
 PROGRAM = os.path.join(bad.ROOT, "tests", "live", "programs", "partners.c")
 KINDS = ("mutex", "condition", "join", "pipe", "unix", "tcp", "flock", "child", "posix", "inherited", "rwlock",
          "terminal") + (("fuse",) if fuse.available() else ())
-HANGS = {"unix": 1, "tcp": 1, "pipe": 1, "flock": 1, "posix": 1, "inherited": 1, "ofd": 1, "child": 1, "terminal": 1,
+HANGS = {"unix": 1, "poll": 1, "tcp": 1, "pipe": 1, "flock": 1, "posix": 1, "inherited": 1, "ofd": 1, "child": 1, "terminal": 1,
          "fuse": 1, "mutex": 2, "rwlock": 2, "join": 2}  # with how many links
 ALL = os.environ.get("JANK_PARTNERS") == "all"
 ROUNDS = 2 if ALL else 3
@@ -128,7 +128,7 @@ with tempfile.TemporaryDirectory(prefix="jank-partners-") as built:
         test_all(program, itertools.product(KINDS, (200, 1000, 3000), (0, 1, 3, 5, 10, 20), (1, 2)))
     else:
         test_all(program, [*((each, 300, 5, 1) for each in KINDS), ("mutex", 300, 20, 2), ("pipe", 300, 0, 2)])
-        for each in filter(HANGS.get, (*KINDS, "ofd")):
+        for each in filter(HANGS.get, (*KINDS, "ofd", "poll")):
             test_hang(program, each, HANGS[each], ("partner" if HANGS[each] == 1 else "far", "sleep"))
         test_attach(program)
 bad.done()

@@ -92,7 +92,7 @@ static pid_t holder_of(const struct end *end)
 	char path[64], link[64];
 	ssize_t len;
 
-	snprintf(path, sizeof(path), PROC "/%u/fd/%d", end->pid, end->fd);
+	snprintf(path, sizeof(path), PROC "/%u/task/%u/fd/%d", end->pid, end->tid, end->fd);
 	len = readlink(path, link, sizeof(link) - 1);
 	if (len < 0)
 		return 0;
@@ -175,7 +175,7 @@ static bool read_polled(const struct blocked_call *call, struct end *end)
 	    memory__read_across(PROC, end->pid, call->args[0], &polled, sizeof(polled)))
 		return false;
 	end->fd = polled.fd;
-	end->sends = !(polled.events & POLLIN);
+	end->sends = polled.events & POLLOUT && !(polled.events & POLLIN);
 	return true;
 }
 

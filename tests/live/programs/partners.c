@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

@@ -43,11 +43,25 @@ static void reply(void)
 }
 
 /* The handler's process keeps only its own end. */
-static void wait_answer(void)
+static void leave_answer(void)
 {
 	if (answer[1] >= 0)
 		close(answer[1]);
 	answer[1] = -1;
+}
+
+static void wait_answer(void)
+{
+	leave_answer();
+	hear(answer[0]);
+}
+
+static void wait_polled(void)
+{
+	struct pollfd polled = { .fd = answer[0], .events = POLLIN };
+
+	leave_answer();
+	poll(&polled, 1, -1);
 	hear(answer[0]);
 }
 
@@ -341,6 +355,7 @@ static const struct kind {
 	{ "condition", nothing, nothing, signal_condition, wait_condition, 0 },
 	{ "join", nothing, NULL, NULL, join, 0 },
 	{ "pipe", make_pipe, nothing, reply, wait_answer, 1 },
+	{ "poll", make_pipe, nothing, reply, wait_polled, 1 },
 	{ "unix", make_unix, nothing, reply, wait_answer, 1 },
 	{ "tcp", make_tcp, nothing, reply, wait_answer, 1 },
 	{ "flock", open_file, lock_file, unlock_file, wait_file, 1 },
