@@ -832,12 +832,16 @@ struct jank_opening {
 #define JANK_STARTUP_MAX 64
 struct jank_exec {
 	__u64 begin_ns; /* the later of exec and fork */
+	__u64 own_ns;	/* the same, also where it continues its parent's start-up */
 	/* the CPU clock of its main thread minus what its start-up has used so far */
 	__u64 cpu_ns;
 	/* the same two of its parent's start-up, which it continues if that ends; 0: none */
 	__u64 origin_ns, origin_cpu_ns;
-	__u32 parent; /* by the machine's number */
-	__u32 looped; /* JANK_LOOPED_* */
+	/* when it was found in epoll, its loop's first wait: since when, and its CPU clock then */
+	__u64 rest_ns, rest_cpu_ns;
+	__u32 parent; /* by the machine's number; 0: it has its own program */
+	__u16 looped; /* JANK_LOOPED_* */
+	__u16 made;   /* it has a jank_startup */
 	char comm[JANK_COMM_SZ];
 };
 #define JANK_LOOPED_MAIN  1 /* the main thread waits in a loop */

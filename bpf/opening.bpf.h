@@ -18,6 +18,7 @@
 #include "bpf/quota_mark.bpf.h"
 #include "bpf/span.bpf.h"
 #include "bpf/stack.bpf.h"
+#include "bpf/startup_rest.bpf.h"
 #include "bpf/thread.bpf.h"
 #include "bpf/wait_args.bpf.h"
 
@@ -121,6 +122,8 @@ static __noinline int opening__fill(struct jank_thread *t, struct task_struct *t
 	}
 	if (state != JANK_STATE_RUNNING)
 		opening__begin_span(t, task, opening, state, nr, now);
+	if (opening->fd == JANK_OPENING_STARTUP)
+		startup__rests(t, task, state, nr, opening->span_ns);
 	opening__read_regs(opening, task);
 	t->due = state == JANK_STATE_RUNNABLE;
 	t->state = state;
@@ -186,6 +189,27 @@ static __always_inline bool opening__is_pending(const struct jank_thread *t,
 }
 
 /*
+ * May the start-up be opened there? A main thread that starts others waits in futexes, each of
+ * which may be its park: what it has tried so is no loop yet.
+ */
+static __always_inline bool opening__may_start_up(const struct jank_thread *t,
+						  struct task_struct *task)
+{
+	if (!t)
+		return true;
+	if (t->trial)
+		return t->loop == JANK_LOOP_PARK && !startup__of(task);
+	return t->fd < 0 && !t->start_ns && !thread__waits(t);
+}
+
+/* No probe has seen that wait yet, which is the first one of a loop. */
+static __always_inline bool opening__waits_in_epoll(struct task_struct *task)
+{
+	return opening__is_sleep(compat__task_state(task)) &&
+	       loop_wait__is_epoll(compat__syscall_nr(compat__user_regs(task)));
+}
+
+/*
  * A process starts up: its main thread may have gone on since user space looked at it, and be about
  * to wait in a loop now. Then the next look opens the dispatch.
  */
@@ -198,6 +222,13 @@ opening__start_up(struct jank_thread *t, struct task_struct *task, struct jank_o
 	if (!exec || exec->looped)
 		return t;
 	startup__settle(exec, task);
+	if (opening__waits_in_epoll(task)) {
+		exec->rest_cpu_ns = KREAD(task, se.sum_exec_runtime);
+		exec->rest_ns = opening__since(task, bpf_ktime_get_ns());
+		return t;
+	}
+	if (!opening__may_start_up(t, task))
+		return t;
 	if (!startup__make(exec, tgid))
 		return t;
 	if (!opening__holds(opening, task)) {
@@ -216,20 +247,6 @@ opening__start_up(struct jank_thread *t, struct task_struct *task, struct jank_o
 	return t;
 }
 
-/*
- * May the start-up be opened there? A main thread that starts others waits in futexes, each of
- * which may be its park: what it has tried so is no loop yet.
- */
-static __always_inline bool opening__may_start_up(const struct jank_thread *t,
-						  struct task_struct *task)
-{
-	if (!t)
-		return true;
-	if (t->trial)
-		return t->loop == JANK_LOOP_PARK && !startup__of(task);
-	return t->fd < 0 && !t->start_ns && !thread__waits(t);
-}
-
 /* The iterator meets a task. Returns its state, which is new if a dispatch was opened. */
 static __always_inline struct jank_thread *opening__meet(struct jank_thread *t,
 							 struct task_struct *task)
@@ -244,8 +261,7 @@ static __always_inline struct jank_thread *opening__meet(struct jank_thread *t,
 	else if (opening->fd == JANK_OPENING_WITHDRAWN && t && t->start_ns &&
 		 t->ready_cnt == JANK_READY_BEFORE)
 		opening__forget(t);
-	if (opening->fd == JANK_OPENING_STARTUP && !filter__is_left(task) &&
-	    opening__may_start_up(t, task))
+	if (opening->fd == JANK_OPENING_STARTUP && !filter__is_left(task))
 		return opening__start_up(t, task, opening);
 	if ((opening->fd < 0 && opening->fd != JANK_OPENING_BY_STACK) ||
 	    !opening__holds(opening, task) || !filter__wants(opening->loop) ||

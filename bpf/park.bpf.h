@@ -21,14 +21,6 @@
  */
 #define PARK_TURNS 3
 
-static __always_inline bool park__is_lock(struct pt_regs *regs)
-{
-	__u32 cmd = compat__syscall_arg(regs, 1) & FUTEX_CMD_MASK;
-
-	return cmd == FUTEX_LOCK_PI || cmd == FUTEX_LOCK_PI2 ||
-	       (cmd == FUTEX_WAIT && (__u32)compat__syscall_arg(regs, 2) == FUTEX_CONTENDED);
-}
-
 /* A read of a socket waits for an answer; a read of a pipe, terminal or eventfd waits for work. */
 static __always_inline bool park__reads_socket(struct task_struct *task, struct pt_regs *regs)
 {
@@ -73,7 +65,7 @@ static __noinline int park__may_rest(struct jank_thread *t, struct task_struct *
 		return false;
 	switch (class) {
 	case JANK_CLASS_FUTEX:
-		return !park__is_lock(regs);
+		return !wait_args__is_lock(regs);
 	case JANK_CLASS_SLEEP:
 		return !t->waits_else || park__is_known(t);
 	case JANK_CLASS_ACCEPT:
@@ -103,7 +95,7 @@ static __always_inline bool park__is_judged(struct jank_thread *t, struct task_s
 	s32 nr = compat__syscall_nr(compat__user_regs(task));
 
 	if (class == JANK_CLASS_FUTEX && chain__compares(t))
-		return !park__is_lock(compat__user_regs(task));
+		return !wait_args__is_lock(compat__user_regs(task));
 	if (t->parks & JANK_PARKS_BY_PLACE)
 		return class == JANK_CLASS_FUTEX || class == JANK_CLASS_SLEEP;
 	if (!(t->parks & JANK_PARKS_MAIN))

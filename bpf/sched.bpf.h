@@ -12,6 +12,7 @@
 #include "bpf/script.bpf.h"
 #include "bpf/slices.bpf.h"
 #include "bpf/stack.bpf.h"
+#include "bpf/startup_rest.bpf.h"
 #include "bpf/thread.bpf.h"
 #include "bpf/wait_args.bpf.h"
 #include "bpf/wait_object.bpf.h"
@@ -67,8 +68,8 @@ WALKED_ONCE_BY_POINTER int sched__ask(struct jank_thread *t, __u32 state, u64 no
 	t->await.inode = t->fault_inode;
 	t->fault_inode = 0;
 	wait_args__ask(&t->await, task, state, poll__class(t->span.rec.syscall), now);
-	if (startup__is(t) && poll__selects_input(task, poll__class(t->span.rec.syscall)))
-		t->await.fd = 0; /* from a terminal the wait is its user's */
+	if (startup__is(t))
+		startup__sleeps(t, task, state, now);
 	if (jank_conf.watch_ns &&
 	    (waker_watch__wants(state) ||
 	     waker_watch__syncs(state, poll__class(t->span.rec.syscall))) &&

@@ -15,6 +15,8 @@
 
 /* between the two forks of a daemon */
 #define STARTUP_FORKS_NS 100000000
+/* by then user space has seen a process (AGE_MIN_NS and a period of startups.c) */
+#define STARTUP_UNSEEN_NS 300000000
 
 #define STARTUP_PARKED 1 /* with the number of a trial */
 #define STARTUP_ENDED  2 /* for certain: it is sent behind the records of its loop */
@@ -49,12 +51,23 @@ static __always_inline struct jank_startup *startup__of(struct task_struct *task
 /* The current task has a new program. */
 static __always_inline void startup__exec(struct task_struct *task, u64 now)
 {
-	struct jank_exec exec = { .begin_ns = now, .cpu_ns = KREAD(task, se.sum_exec_runtime) };
 	__u32 tgid = pids__tgid(task);
+	struct jank_exec blank = {}, *exec = bpf_map_lookup_elem(&jank_execs, &tgid);
 
-	bpf_map_delete_elem(&jank_startups, &tgid);
-	record__comm(exec.comm, task);
-	bpf_map_update_elem(&jank_execs, &tgid, &exec, BPF_ANY);
+	if (!exec) { /* it began long ago, or is not traced as before */
+		bpf_map_update_elem(&jank_execs, &tgid, &blank, BPF_ANY);
+		exec = bpf_map_lookup_elem(&jank_execs, &tgid);
+		if (!exec)
+			return;
+	}
+	if (exec->made)
+		bpf_map_delete_elem(&jank_startups, &tgid);
+	*exec = (struct jank_exec){
+		.begin_ns = now,
+		.own_ns = now,
+		.cpu_ns = KREAD(task, se.sum_exec_runtime),
+	};
+	record__comm(exec->comm, task);
 }
 
 struct task_struct___parent {
@@ -76,6 +89,7 @@ static __always_inline void startup__settle(struct jank_exec *exec, struct task_
 	exec->begin_ns = exec->origin_ns;
 	exec->cpu_ns = exec->origin_cpu_ns;
 	exec->origin_ns = 0;
+	exec->parent = 0;
 }
 
 /* The parent may itself be a child that is about to be left: a daemon forks twice. */
@@ -86,6 +100,7 @@ static __always_inline void startup__fork(struct task_struct *parent, struct tas
 	struct jank_exec *known = bpf_map_lookup_elem(&jank_execs, &tgid);
 	u64 sum = KREAD(parent, se.sum_exec_runtime);
 
+	exec.own_ns = exec.begin_ns;
 	if (known && !known->looped) {
 		startup__settle(known, parent);
 		if (known->origin_ns && exec.begin_ns - known->begin_ns < STARTUP_FORKS_NS) {
@@ -103,12 +118,16 @@ static __always_inline void startup__fork(struct task_struct *parent, struct tas
 
 static __always_inline void startup__exit(__u32 tgid)
 {
-	bpf_map_delete_elem(&jank_execs, &tgid);
-	bpf_map_delete_elem(&jank_startups, &tgid);
+	const struct jank_exec *exec = bpf_map_lookup_elem(&jank_execs, &tgid);
+
+	if (!exec || exec->made)
+		bpf_map_delete_elem(&jank_startups, &tgid);
+	if (exec)
+		bpf_map_delete_elem(&jank_execs, &tgid);
 }
 
 /* NULL: too many start up. */
-static __always_inline struct jank_startup *startup__make(const struct jank_exec *exec, __u32 tgid)
+static __always_inline struct jank_startup *startup__make(struct jank_exec *exec, __u32 tgid)
 {
 	const struct jank_startup *blank;
 	struct jank_startup *s;
@@ -120,8 +139,10 @@ static __always_inline struct jank_startup *startup__make(const struct jank_exec
 	s = bpf_map_lookup_elem(&jank_startups, &tgid);
 	if (!s)
 		return NULL;
+	exec->made = 1;
 	s->start_ns = exec->begin_ns;
 	s->cpu_ns = exec->cpu_ns;
+	s->forked = exec->parent != 0;
 	return s;
 }
 
@@ -219,13 +240,27 @@ static __noinline int startup__goes_on(const struct jank_thread *t, struct task_
 	return 0;
 }
 
+/*
+ * Where does it end? A place where a thread parks is known only later, and a forked worker waits
+ * for its parent's orders: both may have rested before. Returns false where that is not known.
+ */
+static __noinline int startup__ends_at_rest(struct jank_startup *s, __u32 loop)
+{
+	if (!s || (loop != JANK_LOOP_PARK && !s->forked))
+		return true;
+	if (s->rest.end_ns && s->rest.end_ns < s->turn.end_ns)
+		s->turn = s->rest;
+	return s->rest.end_ns || loop != JANK_LOOP_PARK;
+}
+
 /* Sends the parked start-up. trial: of its loop; 0: that is certain. */
 static __always_inline int startup__send(struct jank_startup *s, struct jank_thread *t,
 					 struct task_struct *task, __u32 trial, u64 now)
 {
 	struct jank_rec_block *rec;
 
-	if (s->turn.end_ns - s->start_ns <= jank_conf.startup_ns)
+	if (!startup__ends_at_rest(s, t->loop) ||
+	    s->turn.end_ns - s->start_ns <= jank_conf.startup_ns)
 		return 0;
 	if (share__is_over(t->user, SHARE_BLOCK_SZ, JANK_SHARE_RECORD))
 		return -1;
@@ -248,25 +283,46 @@ static __always_inline int startup__send(struct jank_startup *s, struct jank_thr
 	return 0;
 }
 
+/* The current time may be a wait's end. Is it near that wait's begin all the same? */
+static __always_inline bool startup__is_near(const struct jank_exec *exec, u64 now)
+{
+	return now - exec->own_ns < STARTUP_UNSEEN_NS;
+}
+
+/* When did the loop's first wait begin, of a thread without a dispatch? 0: not known. */
+static __always_inline u64 startup__waits_since(const struct jank_exec *exec, __u32 loop,
+						__u32 kind, u64 now)
+{
+	bool certain = loop != JANK_LOOP_POLL && loop != JANK_LOOP_PARK;
+
+	if (exec->rest_ns && kind == JANK_LOOPED_MAIN)
+		return exec->rest_ns;
+	return (certain && !jank_conf.infer_begin) || startup__is_near(exec, now) ? now : 0;
+}
+
 /*
  * A daemon forks, and waits in its loop before user space has seen the child: its start-up has the
- * account of the CPU clock. NULL: it was short.
+ * account of the CPU clock. NULL: it was short, or its end is not known.
  */
 static __always_inline struct jank_startup *startup__make_late(const struct jank_thread *t,
-							       const struct jank_exec *exec,
-							       struct task_struct *task, u64 now)
+							       struct jank_exec *exec,
+							       struct task_struct *task, u64 end_ns)
 {
+	u64 sum = KREAD(task, se.sum_exec_runtime);
 	__u32 tgid = pids__tgid(task);
 	struct jank_startup *s;
 
 	if (exec->looped || t->trial || pids__tid(task) != tgid ||
-	    now - exec->begin_ns <= jank_conf.startup_ns)
+	    end_ns <= exec->begin_ns + jank_conf.startup_ns)
 		return NULL;
 	s = startup__make(exec, tgid);
 	if (!s)
 		return NULL;
-	s->turn.end_ns = s->start_ns;
-	s->parked = STARTUP_PARKED;
+	s->turn.end_ns = end_ns;
+	s->turn.cpu_ns = (exec->rest_ns ? exec->rest_cpu_ns : sum) - s->cpu_ns;
+	s->turn.state_ns[JANK_STATE_RUNNING] = s->turn.cpu_ns;
+	s->turn.state_ns[JANK_STATE_OTHER] = end_ns - s->start_ns - s->turn.cpu_ns;
+	s->parked = STARTUP_ENDED;
 	return s;
 }
 
@@ -293,6 +349,22 @@ WALKED_ONCE_BY_POINTER int startup__end(struct jank_thread *t, u64 now)
 	return 0;
 }
 
+static __always_inline void startup__tell(const struct jank_exec *exec, const struct jank_thread *t,
+					  struct task_struct *task, u64 end_ns, u64 now)
+{
+	struct jank_rec_started *rec = record__reserve(sizeof(*rec));
+
+	if (!rec)
+		return;
+	record__head(&rec->hdr, JANK_REC_STARTED, sizeof(*rec), now, task);
+	rec->begin_ns = exec->begin_ns;
+	rec->end_ns = end_ns;
+	rec->loop = t->loop;
+	rec->pad = 0;
+	record__comm(rec->comm, task);
+	bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);
+}
+
 /*
  * The current task waits in its loop for the first time. If that is not the place that was on
  * probation, the start-up lasted until now.
@@ -302,34 +374,31 @@ WALKED_ONCE_BY_POINTER int startup__looped(struct jank_thread *t, u64 now)
 	struct task_struct *task = KERNEL_CURRENT();
 	__u32 tgid = pids__tgid(task), kind = JANK_LOOPED_OTHER;
 	struct jank_startup *s = startup__of(task);
-	struct jank_rec_started *rec;
 	struct jank_exec *exec;
+	u64 end_ns = 0;
 
 	if (!t)
 		return 0;
+	if (pids__tid(task) == tgid)
+		kind = JANK_LOOPED_MAIN;
 	exec = bpf_map_lookup_elem(&jank_execs, &tgid);
-	if (exec && !s)
+	if (exec && !s) {
 		startup__settle(exec, task);
-	if (exec && !s)
-		s = startup__make_late(t, exec, task, now);
+		end_ns = startup__waits_since(exec, t->loop, kind, now);
+		s = startup__make_late(t, exec, task, end_ns);
+	}
 	if (s && s->parked == STARTUP_PARKED && !t->trial) {
 		startup__continue(s, t, task, now);
 		s->parked = STARTUP_ENDED;
 	}
 	if (s && s->parked == STARTUP_ENDED)
 		startup__send(s, t, task, 0, now);
-	if (pids__tid(task) == tgid)
-		kind = JANK_LOOPED_MAIN;
-	if (exec && !(exec->looped & kind) && (rec = record__reserve(sizeof(*rec)))) {
+	if (s && s->parked && startup__ends_at_rest(s, t->loop))
+		end_ns = s->turn.end_ns;
+	if (exec && !(exec->looped & kind) && end_ns)
+		startup__tell(exec, t, task, end_ns, now);
+	if (exec)
 		exec->looped |= kind;
-		record__head(&rec->hdr, JANK_REC_STARTED, sizeof(*rec), now, task);
-		rec->begin_ns = exec->begin_ns;
-		rec->end_ns = s && s->parked ? s->turn.end_ns : now;
-		rec->loop = t->loop;
-		rec->pad = 0;
-		record__comm(rec->comm, task);
-		bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);
-	}
 	if (s)
 		bpf_map_delete_elem(&jank_startups, &tgid);
 	return 0;

@@ -25,7 +25,7 @@ static __always_inline struct jank_startup *startup__begin(struct jank_thread *t
 	if (!startup__on() || pids__tid(task) != tgid || t->trial)
 		return NULL;
 	exec = bpf_map_lookup_elem(&jank_execs, &tgid);
-	if (!exec || exec->looped || now <= exec->begin_ns)
+	if (!exec || exec->looped || now <= exec->begin_ns || !startup__is_near(exec, now))
 		return NULL;
 	startup__settle(exec, task);
 	s = startup__make(exec, tgid);

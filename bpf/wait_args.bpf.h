@@ -11,6 +11,15 @@
 #define CLOCK_ID_MAX	   64		/* a larger value is an address */
 #define WAITED_TIMEOUT_MAX (1ull << 55) /* about a year */
 
+/* Does a thread in futex(2) wait for a lock? */
+static __always_inline bool wait_args__is_lock(struct pt_regs *regs)
+{
+	__u32 cmd = compat__syscall_arg(regs, 1) & FUTEX_CMD_MASK;
+
+	return cmd == FUTEX_LOCK_PI || cmd == FUTEX_LOCK_PI2 ||
+	       (cmd == FUTEX_WAIT && (__u32)compat__syscall_arg(regs, 2) == FUTEX_CONTENDED);
+}
+
 /*
  * Reads a timespec in the program's memory and stores the timeout from now on. offset: the clock's
  * value minus CLOCK_MONOTONIC's, in ns.

@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Start-ups: from the exec or fork of a process to its loop's first wait, with account, stacks and
 length. A program that reaches no loop gives nothing, nor does a wait for its user."""
+import contextlib
 import json
 import os
 import pty
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -18,6 +21,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import bad
 from bad import MS, ok
 from group import Group
+from real import free_port
 
 PROGRAM = os.path.join(bad.ROOT, "tests", "live", "programs", "starter.c")
 SLOW_S = 1.5
@@ -142,6 +146,61 @@ def test_nothing(group, program, folder):
         ok(not startups(result), f"--startup {limit}: nothing", result)
 
 
+# Each waits for its first work for longer than a start-up may take, and then goes on as its loop.
+RESTS = {
+    "accepts": "s = socket.create_server(('127.0.0.1', PORT))\nwhile True: s.accept()[0].close()",
+    "forked workers accept": "s = socket.create_server(('127.0.0.1', PORT))\nfor i in range(2):\n  if not os.fork():\n"
+                             "    while True: s.accept()[0].close()\nos.wait()",
+    "forked, its parent's pipe, then epoll": "r, w = os.pipe()\nif not os.fork():\n  os.read(r, 1)\n  e = select.epoll()\n"
+                                             "  while True: e.poll(0.02)\ntime.sleep(WAIT)\nos.write(w, b'x')\nos.wait()",
+    "forked, a queue": "q = multiprocessing.Queue()\nmultiprocessing.Process(target=lambda: [q.get() for i in range(99)]).start()\n"
+                       "time.sleep(WAIT)\nwhile True: q.put(1); time.sleep(0.02)",
+    "another thread's queue": "q = queue.Queue()\ndef f():\n  time.sleep(WAIT)\n  while True: q.put(1); time.sleep(0.02)\n"
+                              "threading.Thread(target=f).start()\nwhile True: q.get()",
+    "idle in epoll": "e = select.epoll()\ne.poll(WAIT)\nwhile True: e.poll(0.02)",
+    "forked, idle in epoll": "if not os.fork():\n  e = select.epoll()\n  e.poll(WAIT)\n  while True: e.poll(0.02)\nos.wait()",
+    "reads its input": "while True: os.read(0, 1)",
+    "its input, then epoll": "os.read(0, 1)\ne = select.epoll()\nwhile True: e.poll(0.02)",
+}
+IMPORTS = "import multiprocessing, os, queue, select, socket, threading, time\n"
+
+
+def knock(port, processes):
+    with contextlib.suppress(OSError):
+        socket.create_connection(("127.0.0.1", port)).close()
+    for process in processes:
+        with contextlib.suppress(OSError):
+            process.stdin.write(b"x")
+            process.stdin.flush()
+
+
+def test_rests(group):
+    """Waits for work, for a parent's orders, or for input: no start-up took long."""
+    tracer = bad.Tracer("--json", "-a", "-g", group.path, "--startup", "1s")
+    ports = {name: free_port() for name in RESTS}
+    begun, processes = time.monotonic(), []
+    for name, code in RESTS.items():
+        code = IMPORTS + code.replace("PORT", str(ports[name])).replace("WAIT", str(2 * SLOW_S))
+        processes.append(group.start(sys.executable, "-c", code, stdin=subprocess.PIPE))
+    time.sleep(2 * SLOW_S)
+    for _ in range(30):
+        for port in ports.values():
+            knock(port, processes)
+        time.sleep(0.05)
+    took_s = time.monotonic() - begun
+    result = tracer.stop()
+    for pid in map(int, group.pids()):
+        os.kill(pid, signal.SIGKILL)
+    bad.end(*processes)
+    bad.wait_for(lambda: not group.pids(), 30)
+    # importing takes long on a busy machine: it is the waits that must not count
+    wrong = [block for block in startups(result) if block["duration_ns"] > (took_s - 1.5 * SLOW_S) * 1e9 or
+             sum(block["time"]["blocked_ns"].get(kind, 0) for kind in ("poll", "pipe", "socket", "futex")) > 500 * MS]
+    ok(not wrong, "waits for work: no start-up", [(block["process"], block["cause"]) for block in wrong])
+    loops = {loop["pid"] for loop in result.summary()["loops"]}
+    ok(len(loops) >= len(RESTS), "and their loops were seen", result.summary()["loops"])
+
+
 def test_build(group, folder):
     """What a build starts lives for longer than start-ups are left alone."""
     with open(os.path.join(folder, "Makefile"), "w", encoding="utf-8") as file:
@@ -174,6 +233,7 @@ def main():
         more = os.path.join(folder, "more")
         os.mkdir(more)
         test_nothing(group, program, more)
+        test_rests(group)
         test_build(group, more)
     group.remove()
     bad.done()

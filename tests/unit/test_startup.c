@@ -33,7 +33,7 @@ static void feed_span(struct loops *loops, uint32_t tid, uint64_t dispatch_ns, u
 }
 
 /* Is the start-up of a program that has waited for this file a block? */
-static bool is_block(uint64_t limit_ns, uint64_t ns, uint32_t mode, const char *name)
+static bool is_block_by(uint64_t limit_ns, uint64_t ns, uint32_t mode, const char *name, int fd)
 {
 	struct judge judge = {
 		.threshold_ns = THRESHOLD, .startup_ns = limit_ns, .fps = 60, .host = &host
@@ -47,6 +47,7 @@ static bool is_block(uint64_t limit_ns, uint64_t ns, uint32_t mode, const char *
 
 	waited.hdr.flags = JANK_WAITED_FILE;
 	waited.mode = mode;
+	waited.fd = fd;
 	strcpy(waited.name, name);
 	feed(loops, &waited);
 	feed_span(loops, TID, BEGIN, BEGIN + MS, 900 * MS);
@@ -60,6 +61,11 @@ static bool is_block(uint64_t limit_ns, uint64_t ns, uint32_t mode, const char *
 	return block;
 }
 
+static bool is_block(uint64_t limit_ns, uint64_t ns, uint32_t mode, const char *name)
+{
+	return is_block_by(limit_ns, ns, mode, name, 7);
+}
+
 static void test_threshold(void)
 {
 	ok(!is_block(STARTUP, STARTUP, S_IFIFO, "fifo"), "at its own threshold: no block");
@@ -70,6 +76,9 @@ static void test_threshold(void)
 	ok(is_block(STARTUP, STARTUP + 901 * MS, S_IFCHR, "17"), "beside it: a block");
 	ok(is_block(STARTUP, STARTUP + 900 * MS, S_IFCHR, "rtc0"), "another device counts");
 	ok(is_block(STARTUP, STARTUP + 900 * MS, S_IFREG, "17"), "and so does a file");
+	ok(!is_block_by(STARTUP, STARTUP + 900 * MS, S_IFIFO, "", 0), "its input is a pipe: none");
+	ok(!is_block_by(STARTUP, STARTUP + 900 * MS, S_IFSOCK, "", 0), "a socket: none");
+	ok(is_block_by(STARTUP, STARTUP + 900 * MS, S_IFREG, "17", 0), "a file: a block");
 }
 
 static struct dispatch *complete(struct loops *loops, struct jank_rec_block rec)

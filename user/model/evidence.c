@@ -184,7 +184,14 @@ static bool is_terminal(const struct jank_rec_waited *rec)
 	       (*name && strspn(name, "0123456789") == strlen(name));
 }
 
-uint64_t evidence__terminal_ns(const struct evidence *evidence)
+/* Standard input that is a pipe or a socket is a terminal's deputy: inetd, ssh, `cat | program`. */
+static bool is_input(const struct jank_rec_waited *rec)
+{
+	return rec->hdr.flags & JANK_WAITED_FILE && rec->fd == 0 &&
+	       (S_ISFIFO(rec->mode) || S_ISSOCK(rec->mode));
+}
+
+uint64_t evidence__input_ns(const struct evidence *evidence)
 {
 	uint64_t ret = 0;
 
@@ -192,7 +199,7 @@ uint64_t evidence__terminal_ns(const struct evidence *evidence)
 		const struct sample *sample = &evidence->samples[i];
 
 		if (sample->state >= JANK_STATE_FIRST_BLOCKED && sample->waited &&
-		    is_terminal(&sample->waited->raw))
+		    (is_terminal(&sample->waited->raw) || is_input(&sample->waited->raw)))
 			ret += sample->ns;
 	}
 	return ret;

@@ -58,8 +58,8 @@ int evidence__append(struct evidence *to, struct evidence *from);
 /* Drops the samples from end_ns on. */
 void evidence__end(struct evidence *evidence, uint64_t end_ns);
 
-/* Time in which it waited for input from a terminal, so for its user; at most all spans. */
-uint64_t evidence__terminal_ns(const struct evidence *evidence);
+/* Time in which it waited for its user: for a terminal, or standard input; at most all spans. */
+uint64_t evidence__input_ns(const struct evidence *evidence);
 
 /* Deep copy. 0 or -ENOMEM; the caller must clear ret in both cases. */
 int evidence__copy(struct evidence *ret, const struct evidence *from);

@@ -156,8 +156,8 @@ int judge__dispatch(struct judge *judge, struct dispatch *dispatch, const struct
 
 	if (startup)
 		evidence__end(&dispatch->evidence, rec->start_ns + rec->duration_ns);
-	if (startup && (!threshold_ns ||
-			delay_ns - evidence__terminal_ns(&dispatch->evidence) <= threshold_ns))
+	if (startup &&
+	    (!threshold_ns || delay_ns - evidence__input_ns(&dispatch->evidence) <= threshold_ns))
 		return 0;
 	if (delay_ns <= threshold_ns)
 		return 0;

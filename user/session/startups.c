@@ -40,6 +40,12 @@ static void drop(struct startups *startups, size_t i)
 	startups->list[i] = startups->list[--startups->cnt];
 }
 
+/* Its main thread waits, or was found to wait, in its loop. */
+static bool has_looped(const struct jank_exec *exec)
+{
+	return exec->looped & JANK_LOOPED_MAIN || exec->rest_ns;
+}
+
 /* Is it of no more interest? */
 static bool is_over(struct startups *startups, const struct starting *starting, uint64_t now_ns)
 {
@@ -50,9 +56,9 @@ static bool is_over(struct startups *startups, const struct starting *starting, 
 		startup_names__add(startups->names, starting->comm, false);
 		return true;
 	}
-	if (old || exec.looped & JANK_LOOPED_MAIN)
-		startup_names__add(startups->names, starting->comm, exec.looped & JANK_LOOPED_MAIN);
-	return old || exec.looped & JANK_LOOPED_MAIN || exec.begin_ns != starting->begin_ns;
+	if (old || has_looped(&exec))
+		startup_names__add(startups->names, starting->comm, has_looped(&exec));
+	return old || has_looped(&exec) || exec.begin_ns != starting->begin_ns;
 }
 
 static bool is_listed(const struct startups *startups, uint32_t pid)
@@ -72,7 +78,7 @@ static void consider(struct startups *startups, uint32_t pid, const struct jank_
 		opening_bpf_fds__forget(&startups->maps, pid);
 		return;
 	}
-	if (exec->looped || exec->begin_ns + AGE_MIN_NS > now_ns ||
+	if (exec->looped || exec->rest_ns || exec->begin_ns + AGE_MIN_NS > now_ns ||
 	    startups->cnt == JANK_STARTUP_MAX || is_listed(startups, pid) ||
 	    (!startups->chosen && startup_names__skips(startups->names, exec->comm)))
 		return;
