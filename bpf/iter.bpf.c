@@ -261,6 +261,18 @@ static __always_inline bool iter__hangs(void)
 	return jank_conf.hang_ns && !(jank_conf.adjustable && jank_threshold_ns == ~0ull);
 }
 
+/* The thread's start-up lasts: is it a hang? It is given up, or the program will have a loop. */
+static __noinline bool iter__hangs_at_start(struct jank_thread *t, struct task_struct *task,
+					    u64 now)
+{
+	const struct jank_startup *s = startup__of(task);
+	u64 age = now - t->start_ns;
+
+	if (age > JANK_EXEC_NS && !(s && s->hangs))
+		opening__forget(t);
+	return s && s->hangs && iter__hangs() && age > iter__limit(t);
+}
+
 /* Sends the thread's hang and fills its counts into *look. Returns true when it has any counts. */
 static __always_inline bool iter__look(struct jank_look *look, struct jank_thread *t,
 				       struct task_struct *task)
@@ -279,8 +291,8 @@ static __always_inline bool iter__look(struct jank_look *look, struct jank_threa
 			return off == ITER_LAST;
 	}
 	if (startup__is(t)) { /* it is no loop yet */
-		if (now - start > JANK_EXEC_NS)
-			opening__forget(t);
+		if (iter__hangs_at_start(t, task, now))
+			iter__hang(look, t, task, now);
 		return false;
 	}
 	if (t->trial)

@@ -807,8 +807,9 @@ struct jank_seen_wait {
 #define JANK_OPENING_WITHDRAWN (-1)
 #define JANK_OPENING_SEEN      (-2)
 #define JANK_OPENING_BY_STACK  (-3)
-/* or it starts up, since start_ns */
+/* or it starts up, since start_ns; and what starts up will have a loop: it may hang */
 #define JANK_OPENING_STARTUP (-4)
+#define JANK_OPENING_HANGS   (-5)
 struct jank_opening {
 	__u64 sleep_cnt; /* how often the thread had slept, when user space looked at it */
 	__s64 fd;	 /* the epoll whose loop it is in, or JANK_OPENING_* */
@@ -842,7 +843,6 @@ struct jank_exec {
 	__u32 parent; /* by the machine's number; 0: it has its own program */
 	__u16 looped; /* JANK_LOOPED_* */
 	__u16 made;   /* it has a jank_startup */
-	char comm[JANK_COMM_SZ];
 };
 #define JANK_LOOPED_MAIN  1 /* the main thread waits in a loop */
 #define JANK_LOOPED_OTHER 2 /* another one does */

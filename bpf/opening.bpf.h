@@ -247,6 +247,18 @@ opening__start_up(struct jank_thread *t, struct task_struct *task, struct jank_o
 	return t;
 }
 
+/* User space knows that the program will have a loop. */
+static __always_inline void opening__may_hang(const struct jank_thread *t, struct task_struct *task,
+					      struct jank_opening *opening)
+{
+	struct jank_startup *s = t && startup__is(t) ? startup__of(task) : NULL;
+
+	if (!s || !opening__holds(opening, task))
+		return;
+	s->hangs = 1;
+	opening->opened = 1;
+}
+
 /* The iterator meets a task. Returns its state, which is new if a dispatch was opened. */
 static __always_inline struct jank_thread *opening__meet(struct jank_thread *t,
 							 struct task_struct *task)
@@ -263,6 +275,8 @@ static __always_inline struct jank_thread *opening__meet(struct jank_thread *t,
 		opening__forget(t);
 	if (opening->fd == JANK_OPENING_STARTUP && !filter__is_left(task))
 		return opening__start_up(t, task, opening);
+	if (opening->fd == JANK_OPENING_HANGS)
+		opening__may_hang(t, task, opening);
 	if ((opening->fd < 0 && opening->fd != JANK_OPENING_BY_STACK) ||
 	    !opening__holds(opening, task) || !filter__wants(opening->loop) ||
 	    filter__is_left(task))

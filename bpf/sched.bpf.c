@@ -269,7 +269,7 @@ int BPF_PROG(jank_on_fork, struct task_struct *parent, struct task_struct *child
 	if (!jank_conf.all && bpf_map_update_elem(&jank_tgids, &tgid, &one, BPF_ANY))
 		lost__add(JANK_LOST_NO_THREAD);
 	if (startup__on())
-		startup__fork(parent, child);
+		startup__fork(parent, parent_tgid, tgid);
 	preempt__enable();
 	return 0;
 }

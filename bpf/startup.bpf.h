@@ -67,7 +67,6 @@ static __always_inline void startup__exec(struct task_struct *task, u64 now)
 		.own_ns = now,
 		.cpu_ns = KREAD(task, se.sum_exec_runtime),
 	};
-	record__comm(exec->comm, task);
 }
 
 struct task_struct___parent {
@@ -93,9 +92,8 @@ static __always_inline void startup__settle(struct jank_exec *exec, struct task_
 }
 
 /* The parent may itself be a child that is about to be left: a daemon forks twice. */
-static __always_inline void startup__fork(struct task_struct *parent, struct task_struct *child)
+static __always_inline void startup__fork(struct task_struct *parent, __u32 tgid, __u32 child_tgid)
 {
-	__u32 tgid = pids__tgid(parent);
 	struct jank_exec exec = { .begin_ns = bpf_ktime_get_ns(), .parent = KREAD(parent, tgid) };
 	struct jank_exec *known = bpf_map_lookup_elem(&jank_execs, &tgid);
 	u64 sum = KREAD(parent, se.sum_exec_runtime);
@@ -111,9 +109,7 @@ static __always_inline void startup__fork(struct task_struct *parent, struct tas
 			exec.origin_cpu_ns = known->cpu_ns - sum;
 		}
 	}
-	record__comm(exec.comm, parent);
-	tgid = pids__tgid(child);
-	bpf_map_update_elem(&jank_execs, &tgid, &exec, BPF_ANY);
+	bpf_map_update_elem(&jank_execs, &child_tgid, &exec, BPF_ANY);
 }
 
 static __always_inline void startup__exit(__u32 tgid)

@@ -44,7 +44,7 @@ def difference(replayed, record):
 
 
 def startups(result):
-    return [block for block in result.blocks() if block.get("phase") == "startup"]
+    return [block for block in result.of("block") if block.get("phase") == "startup"]
 
 
 class Slow:
@@ -135,7 +135,7 @@ def test_nothing(group, program, folder):
     os.write(leader, b"sleep 1; true | cat; exit\n")
     shell.wait()
     result = tracer.stop()
-    ok(not result.blocks() and not result.of("hang"), "no loop, or a terminal: nothing", result)
+    ok(not result.of("block") and not result.of("hang"), "no loop, or a terminal: nothing", result)
     turns = [each.get("first_turn_ns", 0) for each in result.summary()["loops"] if each["process"] == "starter"]
     ok(len(turns) == 1 and turns[0] > 0.9 * SLOW_S * 1e9, "but how long the latter took is in the summary", turns)
     for limit in ("0", "30s"):
@@ -201,6 +201,39 @@ def test_rests(group):
     ok(len(loops) >= len(RESTS), "and their loops were seen", result.summary()["loops"])
 
 
+HANGS = """import os, select, sys
+e = select.epoll()
+if sys.argv[2] == "epoll": e.register(os.pipe()[0], select.EPOLLIN)
+os.close(os.open(sys.argv[1], os.O_RDONLY))
+for i in range(100): e.poll(0.02)
+"""
+
+
+def test_hang(group, folder):
+    """It has an epoll with a member, so it will have a loop. Another one may end without."""
+    journal, fifos, processes = os.path.join(folder, "hang.journal"), [], []
+    tracer = bad.Tracer("--json", "-a", "-g", group.path, "--hang", "2s", "--journal", journal)
+    for kind in ("epoll", "empty"):
+        fifos.append(os.path.join(folder, kind))
+        os.mkfifo(fifos[-1])
+        processes.append(group.start(sys.executable, "-c", HANGS, fifos[-1], kind))
+    bad.wait_for_hang(tracer)
+    for fifo, process in zip(fifos, processes):
+        os.close(os.open(fifo, os.O_WRONLY))
+        process.wait()
+    result = tracer.stop()
+    hangs, blocks = result.of("hang"), [block for block in startups(result) if block["pid"] == processes[0].pid]
+    ok([hang["pid"] for hang in hangs] == [processes[0].pid] and len(blocks) == 1, "a hang, and a block at its end", (hangs, blocks))
+    if hangs and blocks:
+        ok(hangs[0]["phase"] == "startup" and "os_open" in functions(hangs[0]), "the hang: a start-up, with its stack", hangs[0])
+        ok(hangs[0]["cause"]["summary"].startswith("start-up takes "), "and a sentence", hangs[0]["cause"])
+        ok((hangs[0]["id"], hangs[0]["start_ns"]) == (blocks[0]["id"], blocks[0]["start_ns"]) and blocks[0]["hang_reported"],
+           "the block is of the same dispatch", blocks[0])
+    again = subprocess.run([bad.JANK, "replay", "--json", journal], capture_output=True, text=True, check=True).stdout
+    again = [record for record in map(json.loads, again.splitlines()) if record.get("phase") == "startup"]
+    ok(again == hangs + startups(result), "the journal gives the same records", (again, hangs, startups(result)))
+
+
 def test_build(group, folder):
     """What a build starts lives for longer than start-ups are left alone."""
     with open(os.path.join(folder, "Makefile"), "w", encoding="utf-8") as file:
@@ -234,6 +267,7 @@ def main():
         os.mkdir(more)
         test_nothing(group, program, more)
         test_rests(group)
+        test_hang(group, more)
         test_build(group, more)
     group.remove()
     bad.done()

@@ -235,7 +235,7 @@ static const Jankbpf__JournalAnswers *of_record(const struct answers *a,
 {
 	enum block_type type = rec->hdr.kind == JANK_REC_HANG ? BLOCK_HANG : BLOCK_JANK;
 	uint32_t hang = rec->ready_cnt == JANK_READY_STARTUP
-				? rec->hdr.flags
+				? startup__number(type, rec->hdr.flags, dispatch__delay(rec))
 				: hang__number(type, dispatch__delay(rec));
 	const struct entry *entry =
 		find(a, key_of(rec->hdr.tid, rec->start_ns, hang, JOURNAL_ANSWERS));

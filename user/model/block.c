@@ -300,15 +300,22 @@ uint64_t block__due(const struct block *block)
 	return block->start_ns - block->start_delay_ns;
 }
 
+#define STARTUP_HANGS 0xf0 /* more than its loop has trials */
+
 uint32_t hang__number(enum block_type type, uint64_t delay_ns)
 {
 	return type == BLOCK_HANG ? 1 + anr__exceeded(delay_ns) : 0;
 }
 
+uint32_t startup__number(enum block_type type, uint32_t trial, uint64_t delay_ns)
+{
+	return type == BLOCK_HANG ? STARTUP_HANGS + hang__number(type, delay_ns) : trial;
+}
+
 uint32_t block__hang(const struct block *block)
 {
 	if (block__is_startup(block))
-		return block->trial;
+		return startup__number(block->type, block->trial, block__delay(block));
 	return hang__number(block->type, block__delay(block));
 }
 

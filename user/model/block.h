@@ -550,6 +550,8 @@ const char *block__loop(const struct block *block);   /* catalogue name, else lo
  * 1 plus the seconds of Android's limit that it exceeds.
  */
 uint32_t hang__number(enum block_type type, uint64_t delay_ns);
+/* The same of a start-up, which is sent again with each trial of its loop. */
+uint32_t startup__number(enum block_type type, uint32_t trial, uint64_t delay_ns);
 uint32_t block__hang(const struct block *block);
 const char *block__severity(const struct block *block); /* "jank" or "hang" */
 

@@ -261,6 +261,12 @@ static int on_facts(struct loops *loops, const struct jank_rec_facts *rec)
 	return 0;
 }
 
+static void set_hang(struct dispatch *dispatch, const struct thread *thread, uint64_t due_ns)
+{
+	dispatch->hang_reported = thread->hang_due_ns == due_ns;
+	dispatch->hang_told_ns = dispatch->hang_reported ? thread->hang_told_ns : 0;
+}
+
 /* The thread keeps its evidence after a hang: the block at the end needs it too. */
 static int give_evidence(struct loops *loops, struct dispatch *dispatch, struct thread *thread)
 {
@@ -269,8 +275,7 @@ static int give_evidence(struct loops *loops, struct dispatch *dispatch, struct 
 	 */
 	uint64_t due_ns = dispatch->rec.start_ns - dispatch__start_delay(&dispatch->rec);
 
-	dispatch->hang_reported = thread->hang_due_ns == due_ns;
-	dispatch->hang_told_ns = dispatch->hang_reported ? thread->hang_told_ns : 0;
+	set_hang(dispatch, thread, due_ns);
 	if (dispatch->hang) {
 		thread->hang_due_ns = due_ns;
 		thread->hang_told_ns = dispatch__delay(&dispatch->rec);
@@ -331,8 +336,13 @@ static struct thread *startup_of(struct loops *loops, const struct jank_rec_bloc
 		append_parents(loops, startup);
 	HASH_FIND(hh, loops->threads, &rec->hdr.tid, sizeof(rec->hdr.tid), thread);
 	if (startup && thread && thread->dispatch_ns >= rec->start_ns &&
-	    thread->dispatch_ns < rec->start_ns + rec->duration_ns)
+	    thread->dispatch_ns < rec->start_ns + rec->duration_ns) {
+		if (thread->dispatch_ns == rec->start_ns) {
+			startup->hang_due_ns = thread->hang_due_ns;
+			startup->hang_told_ns = thread->hang_told_ns;
+		}
 		append(loops, startup, thread);
+	}
 	return startup;
 }
 
@@ -349,7 +359,7 @@ static int on_block(struct loops *loops, const struct event *event, struct dispa
 {
 	const struct jank_rec_block *rec = &event->block;
 	uint32_t nested = rec->end == JANK_END_NESTED ? NESTED_KEY : 0;
-	bool is_startup = rec->ready_cnt == JANK_READY_STARTUP;
+	bool is_startup = event->kind != JANK_REC_HANG && rec->ready_cnt == JANK_READY_STARTUP;
 	struct thread *thread = is_startup ? startup_of(loops, rec)
 					   : thread_of(loops, &rec->hdr, nested, rec->start_ns);
 	struct dispatch *dispatch = calloc(1, sizeof(*dispatch));
@@ -359,10 +369,12 @@ static int on_block(struct loops *loops, const struct event *event, struct dispa
 		return -ENOMEM;
 	dispatch->rec = *rec;
 	dispatch->hang = event->kind == JANK_REC_HANG;
-	if (thread && is_startup)
+	if (thread && is_startup) {
+		set_hang(dispatch, thread, rec->start_ns);
 		res = evidence__copy(&dispatch->evidence, &thread->evidence);
-	else if (thread)
+	} else if (thread) {
 		res = give_evidence(loops, dispatch, thread);
+	}
 	set_nested(dispatch);
 	evidence__sort(&dispatch->evidence, loops->losses);
 	if (!res)

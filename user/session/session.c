@@ -377,6 +377,7 @@ static void init_watches(struct session *s)
 		.compat = &s->compat_watch,
 		.mains = s->discovery.mains,
 		.openings = &s->openings,
+		.startups = &s->startups,
 		.queue = s->queue,
 		.losses = &s->losses,
 		.start_ns = &s->report.start_ns,

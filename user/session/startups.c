@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "procfs/procinfo.h"
 #include "session/opened_stack.h"
 #include "session/session_parts.h"
 
@@ -27,9 +28,17 @@
 #define ASK_MAX	      3	  /* a thread that is about to poll opens its dispatch itself */
 #define LOOK_MAX      512 /* processes of the list, in one look */
 
+/* Can a process begin that is traced? */
+static bool may_begin(const struct options *opts)
+{
+	return opts->filter.all || opts->follow || opts->argv;
+}
+
 uint64_t startups__threshold(const struct options *opts, const struct features *features)
 {
-	return features__typed(features) && features__can_look(features) ? opts->startup_ns : 0;
+	return may_begin(opts) && features__typed(features) && features__can_look(features)
+		       ? opts->startup_ns
+		       : 0;
 }
 
 /* --- the thread */
@@ -73,6 +82,8 @@ static void consider(struct startups *startups, uint32_t pid, const struct jank_
 		     uint64_t now_ns)
 {
 	struct starting *starting = &startups->list[startups->cnt];
+	struct proc_info info;
+	char state;
 
 	if (exec->begin_ns + JANK_EXEC_NS < now_ns) {
 		opening_bpf_fds__forget(&startups->maps, pid);
@@ -80,10 +91,15 @@ static void consider(struct startups *startups, uint32_t pid, const struct jank_
 	}
 	if (exec->looped || exec->rest_ns || exec->begin_ns + AGE_MIN_NS > now_ns ||
 	    startups->cnt == JANK_STARTUP_MAX || is_listed(startups, pid) ||
-	    (!startups->chosen && startup_names__skips(startups->names, exec->comm)))
+	    procinfo__read_stat((pid_t)pid, &info, &state) ||
+	    (!startups->chosen && startup_names__skips(startups->names, info.comm)))
 		return;
-	*starting = (struct starting){ .pid = pid, .begin_ns = exec->begin_ns };
-	memcpy(starting->comm, exec->comm, sizeof(starting->comm));
+	*starting = (struct starting){
+		.pid = pid,
+		.begin_ns = exec->begin_ns,
+		.hang_due_ns = exec->begin_ns + startups->hang_ns,
+	};
+	memcpy(starting->comm, info.comm, sizeof(starting->comm));
 	starting->comm[JANK_COMM_SZ - 1] = '\0';
 	startups->cnt++;
 }
@@ -128,6 +144,56 @@ static bool ask(struct startups *startups)
 	return ret;
 }
 
+/*
+ * What has an epoll of its own with members, and sleeps elsewhere, will have a loop: the evidence
+ * for those that were in a handler before the trace (main_handler.h). A busy program may be done
+ * without one.
+ */
+static bool may_hang(const struct startups *startups, struct starting *starting,
+		     struct main_handler *found)
+{
+	uint64_t now_ns = clock__mono_ns();
+
+	if (!startups->hang_ns || !starting->copied || now_ns < starting->hang_due_ns)
+		return false;
+	starting->hang_due_ns = now_ns + startups->hang_ns;
+	return !main_handler__find(starting->pid, found) && !found->runs;
+}
+
+/* Tells the probes which may hang. Returns whether there are any. */
+static bool ask_hangs(struct startups *startups)
+{
+	bool ret = false;
+
+	for (size_t i = 0; i < startups->cnt; i++) {
+		struct starting *starting = &startups->list[i];
+		struct jank_opening opening = { .fd = JANK_OPENING_HANGS };
+		struct main_handler found;
+
+		if (!may_hang(startups, starting, &found))
+			continue;
+		opening.sleep_cnt = found.sleep_cnt;
+		ret |= !opening_bpf_fds__put(&startups->maps, starting->pid, &opening);
+	}
+	return ret;
+}
+
+static void see_hangs(struct startups *startups)
+{
+	struct jank_opening opening;
+
+	for (size_t i = 0; i < startups->cnt; i++) {
+		struct starting *starting = &startups->list[i];
+
+		if (opening_bpf_fds__get(&startups->maps, starting->pid, &opening) ||
+		    opening.fd != JANK_OPENING_HANGS)
+			continue;
+		if (opening.opened)
+			starting->hang_due_ns = UINT64_MAX;
+		opening_bpf_fds__drop(&startups->maps, starting->pid);
+	}
+}
+
 /* Copies the stacks of those that are open. Returns false when some are not. */
 static bool copy_stacks(struct startups *startups)
 {
@@ -142,6 +208,8 @@ static bool copy_stacks(struct startups *startups)
 			continue;
 		if (opening.opened) {
 			opened_stack__copy(&startups->maps, starting->pid, starting->pid, &opening);
+			starting->sleep_cnt = opening.sleep_cnt;
+			starting->since_ns = opening.span_ns;
 			opening_bpf_fds__drop(&startups->maps, starting->pid);
 			starting->copied = true;
 		}
@@ -163,6 +231,9 @@ static void *work(void *arg)
 
 	while (!stops(startups, (int)(startups->period_ns / NS_PER_MS))) {
 		look_at_list(startups);
+		see_hangs(startups);
+		if (ask_hangs(startups))
+			eventfd_write(startups->due_fd, 1);
 		if (!ask(startups) || eventfd_write(startups->due_fd, 1))
 			continue;
 		for (int ms = 0; ms < OPENED_MS && !copy_stacks(startups); ms++)
@@ -195,6 +266,19 @@ static void on_due(void *ctx, uint64_t arg)
 	session__look_for_hangs(s);
 }
 
+uint64_t startups__since(struct startups *startups, uint32_t pid)
+{
+	uint64_t ret = 0;
+
+	pthread_mutex_lock(&startups->lock);
+	for (size_t i = 0; i < startups->cnt && startups->started; i++)
+		if (startups->list[i].pid == pid && startups->list[i].since_ns &&
+		    thread_handler__sleep_cnt(pid, pid) == startups->list[i].sleep_cnt)
+			ret = startups->list[i].since_ns;
+	pthread_mutex_unlock(&startups->lock);
+	return ret;
+}
+
 static uint64_t period_ns(uint64_t threshold_ns)
 {
 	uint64_t ns = threshold_ns / PERIOD_PART;
@@ -213,6 +297,7 @@ void session__begin_startups(struct session *s)
 	if (!threshold_ns || loader__opening_maps(s->loader, &startups->maps))
 		return;
 	startups->period_ns = period_ns(threshold_ns);
+	startups->hang_ns = s->opts->hang_ns;
 	startups->chosen = !s->opts->filter.all && !s->opts->follow;
 	startups->names = startup_names__new();
 	startups->stop_fd = eventfd(0, EFD_CLOEXEC);

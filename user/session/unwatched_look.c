@@ -78,6 +78,8 @@ static bool why_not(const struct unwatched_look *look, const struct process_entr
 	nr = idle_waits__call(ret->pid, ret->pid, &loop);
 	set_wait(ret, nr, compat);
 	since_ns = look->openings ? openings__since(look->openings, ret->pid) : 0;
+	if (!since_ns && look->startups)
+		since_ns = startups__since(look->startups, ret->pid);
 	ret->waits_ns = since_ns ? clock__mono_ns() - since_ns : 0;
 	if (!lacks_compat(look, compat) &&
 	    (compat ? !strncmp(ret->waits_in, "epoll_", 6) : loop == JANK_LOOP_EPOLL))

@@ -354,15 +354,21 @@ static void add_syncers(struct strbuf *sb, const struct block *block)
 			     block->syncer_cnt > 2 ? "s" : "");
 }
 
+static void add_startup(struct strbuf *sb, const struct block *block)
+{
+	bool lasts = block->type == BLOCK_HANG;
+
+	strbuf__adds(sb, lasts ? "start-up takes " : "start-up took ");
+	clock__add_duration(sb, block->duration_ns);
+	strbuf__adds(sb, lasts ? " so far: " : " until its first turn: ");
+}
+
 char *sentence__make(const struct analysis *analysis)
 {
 	struct strbuf sb = STRBUF_INIT;
 
-	if (block__is_startup(analysis->block)) {
-		strbuf__adds(&sb, "start-up took ");
-		clock__add_duration(&sb, analysis->block->duration_ns);
-		strbuf__adds(&sb, " until its first turn: ");
-	}
+	if (block__is_startup(analysis->block))
+		add_startup(&sb, analysis->block);
 	sentence__add_thread(&sb, analysis->block);
 	for (size_t i = 0; i < analysis->block->cause.part_cnt && i < CLAUSE_MAX; i++) {
 		if (i)
