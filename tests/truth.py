@@ -181,6 +181,8 @@ class Judgement:
     def add(self, record):
         if record["type"] == "summary":
             self.summary = record
+        elif record.get("phase") == "startup":
+            pass  # it is before the first dispatch
         elif record["type"] in ("block", "hang") and record["pid"] != self.truth.summary["pid"]:
             self.foreign_cnt += 1
         elif record.get("start_delay_ns") and record["duration_ns"] <= self.args.threshold:

@@ -272,8 +272,8 @@ class Result:
         return [record for record in self.records() if record["type"] == kind]
 
     def blocks(self):
-        """Blocks that the program caused itself. A busy machine can start any dispatch late."""
-        return [block for block in self.of("block") if block["duration_ns"] > block["threshold_ns"]]
+        """Dispatches that the program made slow itself. A busy machine can start any dispatch late, and any program."""
+        return [block for block in self.of("block") if block["duration_ns"] > block["threshold_ns"] and not block.get("phase")]
 
     def summary(self):
         found = self.of("summary")

@@ -62,7 +62,7 @@ def records(folder, name):
 def blocks(folder, name):
     """Blocks that the program caused itself. An emulated machine can start any dispatch late."""
     return [record for record in records(folder, name)
-            if record["type"] == "block" and record["duration_ns"] > record["threshold_ns"]]
+            if record["type"] == "block" and record["duration_ns"] > record["threshold_ns"] and not record.get("phase")]
 
 
 def without_end(folder, name):

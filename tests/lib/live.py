@@ -90,7 +90,7 @@ class Trace:
         self.all_blocks = [r for r in records if r["type"] == "block"]
         # A busy machine can start any dispatch late: keep the blocks that the program caused
         # itself.
-        self.blocks = [r for r in self.all_blocks if r["duration_ns"] > r["threshold_ns"]]
+        self.blocks = [r for r in self.all_blocks if r["duration_ns"] > r["threshold_ns"] and not r.get("phase")]
         self.hangs = [r for r in records if r["type"] == "hang"]
         self.summary = next((r for r in records if r["type"] == "summary"), None)
 

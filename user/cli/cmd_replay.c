@@ -272,7 +272,7 @@ static void set_judge(struct replay *r)
 		.threshold_ns =
 			r->opts->threshold_given ? r->opts->threshold_ns : session->threshold_ns,
 		.hang_ns = session->hang_ns,
-		.startup_ns = r->opts->startup_ns ? r->opts->startup_ns : session->startup_ns,
+		.startup_ns = r->opts->startup_given ? r->opts->startup_ns : session->startup_ns,
 		.fps = r->opts->fps_given ? r->opts->fps : session->fps,
 		.debugging = r->opts->debugging,
 		.host = &r->host,

@@ -87,7 +87,7 @@ struct options {
 	const char *as; /* --as: COMMAND's user; NULL: ours */
 	uint64_t threshold_ns, hang_ns, startup_ns;
 	unsigned fps;
-	bool threshold_given, fps_given; /* for replay: else the recording's value */
+	bool threshold_given, startup_given, fps_given; /* for replay: else the recording's value */
 	enum probe_backend backend;
 	enum marks marks;
 	const char *btf_path;	 /* NULL: the kernel's own, or the built-in one */

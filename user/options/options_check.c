@@ -255,6 +255,7 @@ int parse__check(struct parse *p)
 	if (code)
 		return code;
 	p->opts->threshold_given = is_given(p, &p->opts->threshold_ns);
+	p->opts->startup_given = is_given(p, &p->opts->startup_ns);
 	p->opts->fps_given = is_given(p, &p->opts->fps);
 	if (options__asks(p->opts))
 		return check_question(p);

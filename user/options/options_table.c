@@ -272,11 +272,11 @@ const struct option_row option_rows[] = {
 		  "20 and "
 		  "200 s), and as a block at its end. Not shorter than the threshold: "
 		  "where the threshold is longer than the default, it takes its place." },
-	{ SECTION_BLOCK, KEY_STARTUP, "startup", "TIME", "0", TRACES | REPLAY,
+	{ SECTION_BLOCK, KEY_STARTUP, "startup", "TIME", "1s", TRACES | REPLAY,
 	  option__set_long_time, AT(startup_ns), .min = 100 * NS_PER_MS, .max = 24 * HOUR_NS,
 	  .zero = true, .help = "a start-up that takes longer is a block; 0 = none",
 	  .more = "From the exec or fork of a process that is traced then to the first wait in the "
-		  "loop of its main thread. Waits for a terminal do not count. A program that "
+		  "loop of its main thread. Waits for the user's input do not count. A program that "
 		  "reaches no loop gives nothing." },
 	{ SECTION_BLOCK, KEY_FPS, "fps", "HZ", "60", RUNS | REPLAY, option__set_unsigned, AT(fps),
 	  .min = 1, .max = 1000, .help = "frame rate for the dropped-frames figure" },
