@@ -846,7 +846,7 @@ struct jank_exec {
 	__u32 parent; /* by the machine's number; 0: it has its own program */
 	__u16 looped; /* JANK_LOOPED_* */
 	__u8 made;    /* it has a jank_startup */
-	__u8 before; /* it began before the trace, then without an epoll: only that may be its loop */
+	__u8 before;  /* it began before the trace, without an epoll: only that may be its loop */
 };
 #define JANK_LOOPED_MAIN  1 /* the main thread waits in a loop */
 #define JANK_LOOPED_OTHER 2 /* another one does */

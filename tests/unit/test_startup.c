@@ -74,6 +74,7 @@ static void test_threshold(void)
 	ok(!is_block(STARTUP, STARTUP + 900 * MS, S_IFCHR, "tty"), "without its terminal: none");
 	ok(!is_block(STARTUP, STARTUP + 900 * MS, S_IFCHR, "17"), "of devpts, too");
 	ok(is_block(STARTUP, STARTUP + 901 * MS, S_IFCHR, "17"), "beside it: a block");
+	ok(!is_block(STARTUP / 2, 1700 * MS, S_IFCHR, "17"), "it is most of it: none");
 	ok(is_block(STARTUP, STARTUP + 900 * MS, S_IFCHR, "rtc0"), "another device counts");
 	ok(is_block(STARTUP, STARTUP + 900 * MS, S_IFREG, "17"), "and so does a file");
 	ok(!is_block_by(STARTUP, STARTUP + 900 * MS, S_IFIFO, "", 0), "its input is a pipe: none");

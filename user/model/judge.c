@@ -145,6 +145,15 @@ static unsigned stack_quality(const struct block *block)
 	return quality;
 }
 
+/* Its user's time does not count. Where that is most of it, it would be what is blamed. */
+static bool starts_slowly(const struct dispatch *dispatch, uint64_t threshold_ns)
+{
+	uint64_t input_ns = evidence__input_ns(&dispatch->evidence);
+	uint64_t delay_ns = dispatch__delay(&dispatch->rec);
+
+	return threshold_ns && delay_ns - input_ns > threshold_ns && input_ns <= delay_ns / 2;
+}
+
 int judge__dispatch(struct judge *judge, struct dispatch *dispatch, const struct identity *process,
 		    const struct machine_load *load, struct block **ret)
 {
@@ -156,8 +165,7 @@ int judge__dispatch(struct judge *judge, struct dispatch *dispatch, const struct
 
 	if (startup)
 		evidence__end(&dispatch->evidence, rec->start_ns + rec->duration_ns);
-	if (startup &&
-	    (!threshold_ns || delay_ns - evidence__input_ns(&dispatch->evidence) <= threshold_ns))
+	if (startup && !starts_slowly(dispatch, threshold_ns))
 		return 0;
 	if (delay_ns <= threshold_ns)
 		return 0;
