@@ -249,7 +249,6 @@ def test_earlier(program, folder):
         os.mkfifo(fifo)
         begun_ns = time.monotonic_ns()
         process = bad.start([program, "fifo", loop, fifo])
-        bad.wait_for(lambda: bad.is_waiting(process))
         tracer = bad.Tracer("--json", "-p", process.pid)
         time.sleep(SLOW_S)
         sent_ns = send(fifo)
