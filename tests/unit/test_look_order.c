@@ -3,6 +3,8 @@
 #include "session/look_order.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -48,16 +50,32 @@ static void test_full(void)
 	look_order__free(&order);
 }
 
-/* Of two children the one sleeps, the other one has just run. */
+static bool sleeps(pid_t pid)
+{
+	char path[64], state = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "re");
+	if (file && fscanf(file, "%*d %*s %c", &state) != 1)
+		state = 0;
+	if (file)
+		fclose(file);
+	return state == 'S';
+}
+
+/* A child that sleeps, and its parent, which runs again after that. */
 static void test_ran(void)
 {
-	const struct timespec time = { .tv_nsec = 300000000 };
+	const struct timespec time = { .tv_nsec = 10000000 };
 	pid_t child = fork();
 
 	if (!child) {
 		pause();
 		_exit(0);
 	}
+	while (!sleeps(child))
+		nanosleep(&time, NULL);
 	nanosleep(&time, NULL);
 	if (!look_order__ran_ns((uint32_t)getpid()))
 		skip(1, "no /proc/PID/sched");
