@@ -282,6 +282,8 @@ int main(void)
 	check_half();
 	check_hostile();
 	check_found("jit-1.dump", true, "by its name");
+	check_found("jit-12-34.dump", true, "Bun's, with the thread");
+	check_found("jit-12-.dump", false, "not without the process");
 	check_found("jit-x.dump", false, "not by another");
 	check_found("jit-1.dumped", false, "nor a longer one");
 	check_owner();

@@ -130,6 +130,7 @@ int main(void)
 	check_memfd();
 	check_compiled("vmem");
 	check_compiled("doublemapper");
+	check_compiled("JITCode:QtQml");
 	check_unloaded();
 	return tap__done();
 }

@@ -19,6 +19,11 @@ static const struct {
 	{ "electron", "start it with `--js-flags=--perf-basic-prof --no-sandbox`" },
 	{ "java", "run `jcmd PID Compiler.perfmap` (JDK 17 and later), again once it is warm" },
 	{ "dotnet", "start it with DOTNET_PerfMapEnabled=1" },
+	{ "bun", "start it with BUN_JSC_useJITDump=1 and BUN_JSC_jitDumpDirectory=/tmp" },
+	{ "beam", "start Erlang with `+JPperf true`" },
+	{ "mono", "start it with `--jitmap`" },
+	{ "qml", "start it with QV4_PROFILE_WRITE_PERF_MAP=1" },
+	{ "luajit", "its JIT code has no names; `-joff` shows the interpreter" },
 	{ "", "it has to write a perf map or a jitdump" },
 };
 

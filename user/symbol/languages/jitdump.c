@@ -75,8 +75,9 @@ bool jitdump__is(const struct mapped *mapped)
 
 	if (mapped->kind != MAPPED_FILE || strncmp(at, "jit-", 4) || !isdigit((unsigned char)at[4]))
 		return false;
-	for (at += 4; isdigit((unsigned char)*at); at++)
-		;
+	at += 4 + strspn(at + 4, "0123456789");
+	if (at[0] == '-' && isdigit((unsigned char)at[1])) /* Bun: thread, then process */
+		at += 1 + strspn(at + 1, "0123456789");
 	return !strcmp(at, ".dump");
 }
 

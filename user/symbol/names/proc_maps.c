@@ -12,17 +12,23 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "base/text.h"
 #include "files/proc.h"
 #include "symbol/names/symbolize.h"
 
 /*
- * Some JIT compilers map their code twice, for writing and for execution: Erlang's asmjit (vmem)
- * and .NET.
+ * Some JIT compilers map their code twice, for writing and for execution: Erlang's asmjit (vmem),
+ * .NET, and QML's.
  */
 static bool is_jit_memfd(const char *path)
 {
-	return !strncmp(path, "/memfd:vmem", strlen("/memfd:vmem")) ||
-	       !strncmp(path, "/memfd:doublemapper", strlen("/memfd:doublemapper"));
+	static const char *const names[] = { "/memfd:vmem", "/memfd:doublemapper",
+					     "/memfd:JITCode" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (text__begins(path, names[i]))
+			return true;
+	return false;
 }
 
 static enum mapped_kind kind_of(const struct proc_maps_line *line)
