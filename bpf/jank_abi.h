@@ -478,10 +478,7 @@ _Static_assert(sizeof(struct jank_rec_message) ==
 #define JANK_READY_BEFORE (-0x7fffffff - 1)
 
 /* No wait: the dispatch is the program's start-up (bpf/startup.bpf.h). */
-#define JANK_READY_STARTUP	  (-0x7fffffff)
-#define JANK_READY_STARTUP_BEFORE (-0x7ffffffe) /* which began before the trace */
-#define JANK_IS_STARTUP(ready_cnt)                                                                 \
-	((ready_cnt) == JANK_READY_STARTUP || (ready_cnt) == JANK_READY_STARTUP_BEFORE)
+#define JANK_READY_STARTUP (-0x7fffffff)
 
 /* A dispatch over the threshold (BLOCK), or one still open after hang_ns (HANG). */
 struct jank_rec_block {
@@ -845,8 +842,7 @@ struct jank_exec {
 	__u64 rest_ns, rest_cpu_ns;
 	__u32 parent; /* by the machine's number; 0: it has its own program */
 	__u16 looped; /* JANK_LOOPED_* */
-	__u8 made;    /* it has a jank_startup */
-	__u8 before;  /* it began before the trace, without an epoll: only that may be its loop */
+	__u16 made;   /* it has a jank_startup */
 };
 #define JANK_LOOPED_MAIN  1 /* the main thread waits in a loop */
 #define JANK_LOOPED_OTHER 2 /* another one does */

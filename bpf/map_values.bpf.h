@@ -75,8 +75,7 @@ struct jank_startup {
 	__u64 returned_ns; /* when its last poll returned */
 	__u32 parked;	   /* STARTUP_*: it has ended as far as is known, with this account: */
 	__u16 forked;	   /* without a program of its own, by a parent that stays */
-	__u8 hangs;	   /* it will have a loop: a hang is reported */
-	__u8 before;	   /* as in jank_exec */
+	__u16 hangs;	   /* it will have a loop: a hang is reported */
 	struct jank_startup_turn turn;
 	struct jank_startup_turn rest; /* up to its first wait for work: startup_rest.bpf.h */
 	__u64 place_cnt;

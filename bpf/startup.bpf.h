@@ -139,7 +139,6 @@ static __always_inline struct jank_startup *startup__make(struct jank_exec *exec
 	s->start_ns = exec->begin_ns;
 	s->cpu_ns = exec->cpu_ns;
 	s->forked = exec->parent != 0;
-	s->before = exec->before;
 	return s;
 }
 
@@ -237,12 +236,6 @@ static __noinline int startup__goes_on(const struct jank_thread *t, struct task_
 	return 0;
 }
 
-/* What was there before the trace may have waited before, but not in an epoll that is new. */
-static __always_inline bool startup__knows(__u8 before, __u32 loop)
-{
-	return !before || loop == JANK_LOOP_EPOLL;
-}
-
 /*
  * Where does it end? A place where a thread parks is known only later, and a forked worker waits
  * for its parent's orders: both may have rested before. Returns false where that is not known.
@@ -250,10 +243,10 @@ static __always_inline bool startup__knows(__u8 before, __u32 loop)
 static __noinline int startup__ends_at_rest(struct jank_startup *s, __u32 loop)
 {
 	if (!s || (loop != JANK_LOOP_PARK && !s->forked))
-		return !s || startup__knows(s->before, loop);
+		return true;
 	if (s->rest.end_ns && s->rest.end_ns < s->turn.end_ns)
 		s->turn = s->rest;
-	return (s->rest.end_ns || loop != JANK_LOOP_PARK) && startup__knows(s->before, loop);
+	return s->rest.end_ns || loop != JANK_LOOP_PARK;
 }
 
 /* Sends the parked start-up. trial: of its loop; 0: that is certain. */
@@ -274,7 +267,7 @@ static __always_inline int startup__send(struct jank_startup *s, struct jank_thr
 	record__head(&rec->hdr, JANK_REC_BLOCK, sizeof(*rec), now, task);
 	rec->hdr.flags = trial;
 	thread__fill_block(rec, t, task, now, JANK_END_WAIT);
-	rec->ready_cnt = s->before ? JANK_READY_STARTUP_BEFORE : JANK_READY_STARTUP;
+	rec->ready_cnt = JANK_READY_STARTUP;
 	rec->start_ns = s->start_ns;
 	rec->duration_ns = s->turn.end_ns - s->start_ns;
 	rec->start_delay_ns = 0;
@@ -398,7 +391,7 @@ WALKED_ONCE_BY_POINTER int startup__looped(struct jank_thread *t, u64 now)
 		startup__send(s, t, task, 0, now);
 	if (s && s->parked && startup__ends_at_rest(s, t->loop))
 		end_ns = s->turn.end_ns;
-	if (exec && !(exec->looped & kind) && end_ns && startup__knows(exec->before, t->loop))
+	if (exec && !(exec->looped & kind) && end_ns)
 		startup__tell(exec, t, task, end_ns, now);
 	if (exec)
 		exec->looped |= kind;

@@ -43,15 +43,6 @@ def difference(replayed, record):
     return {key: (replayed.get(key), record.get(key)) for key in {*replayed, *record} if replayed.get(key) != record.get(key)}
 
 
-def send(fifo):
-    """Returns when: CLOCK_MONOTONIC in ns."""
-    fd = os.open(fifo, os.O_WRONLY)
-    ret = time.monotonic_ns()
-    os.write(fd, b"x")
-    os.close(fd)
-    return ret
-
-
 def startups(result):
     return [block for block in result.of("block") if block.get("phase") == "startup"]
 
@@ -70,7 +61,10 @@ class Slow:
 
     def feed(self):
         time.sleep(SLOW_S)
-        self.came_ns = send(self.fifo)
+        fd = os.open(self.fifo, os.O_WRONLY)
+        self.came_ns = time.monotonic_ns()
+        os.write(fd, b"x")
+        os.close(fd)
 
     def finish(self, group):
         self.feeder.join()
@@ -242,27 +236,6 @@ def test_hang(group, folder):
     ok(again == hangs + startups(result), "the journal gives the same records", (again, hangs, startups(result)))
 
 
-def test_earlier(program, folder):
-    """-p: the process starts up already. It has no epoll yet, so that it can't have waited there; polls leave no such trace."""
-    for loop in ("epoll", "poll"):
-        fifo = os.path.join(folder, "earlier-" + loop)
-        os.mkfifo(fifo)
-        begun_ns = time.monotonic_ns()
-        process = bad.start([program, "fifo", loop, fifo])
-        tracer = bad.Tracer("--json", "-p", process.pid)
-        time.sleep(SLOW_S)
-        sent_ns = send(fifo)
-        process.wait()
-        blocks = startups(tracer.stop())
-        if loop == "poll":
-            ok(not blocks, "began before the trace, polls: nothing", blocks)
-        elif ok(len(blocks) == 1 and blocks[0]["began"] == "before the trace", "began before the trace: one start-up, and it says so", blocks):
-            end_ns = blocks[0]["start_ns"] + blocks[0]["duration_ns"]
-            ok(abs(blocks[0]["start_ns"] - begun_ns) < 100 * MS and 0 <= end_ns - sent_ns < END_NS, "its begin and end",
-               (begun_ns, sent_ns, blocks[0]))
-            ok("read_settings" in functions(blocks[0]), "with its stack", functions(blocks[0]))
-
-
 def test_build(group, folder):
     """What a build starts lives for longer than start-ups are left alone."""
     with open(os.path.join(folder, "Makefile"), "w", encoding="utf-8") as file:
@@ -295,7 +268,6 @@ def main():
         more = os.path.join(folder, "more")
         os.mkdir(more)
         test_nothing(group, program, more)
-        test_earlier(program, more)
         test_rests(group)
         test_hang(group, more)
         test_build(group, more)

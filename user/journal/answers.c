@@ -234,7 +234,7 @@ static const Jankbpf__JournalAnswers *of_record(const struct answers *a,
 						const struct jank_rec_block *rec)
 {
 	enum block_type type = rec->hdr.kind == JANK_REC_HANG ? BLOCK_HANG : BLOCK_JANK;
-	uint32_t hang = JANK_IS_STARTUP(rec->ready_cnt)
+	uint32_t hang = rec->ready_cnt == JANK_READY_STARTUP
 				? startup__number(type, rec->hdr.flags, dispatch__delay(rec))
 				: hang__number(type, dispatch__delay(rec));
 	const struct entry *entry =

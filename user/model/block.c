@@ -277,13 +277,12 @@ bool block__turns_unknown(const struct block *block)
 
 bool block__began_before(const struct block *block)
 {
-	return block->ready_cnt == JANK_READY_BEFORE ||
-	       block->ready_cnt == JANK_READY_STARTUP_BEFORE;
+	return block->ready_cnt == JANK_READY_BEFORE;
 }
 
 bool block__is_startup(const struct block *block)
 {
-	return JANK_IS_STARTUP(block->ready_cnt);
+	return block->ready_cnt == JANK_READY_STARTUP;
 }
 
 uint64_t block__delay(const struct block *block)

@@ -97,7 +97,7 @@ static void set_times(struct block *block, const struct judge *judge, uint64_t t
 	block->threshold_ns = threshold_ns;
 	block->cpu_ns = rec->cpu_ns;
 	memcpy(block->state_ns, rec->state_ns, sizeof(block->state_ns));
-	if (!JANK_IS_STARTUP(rec->ready_cnt)) /* there was nothing to draw yet */
+	if (rec->ready_cnt != JANK_READY_STARTUP) /* there was nothing to draw yet */
 		block->dropped_frames = dropped_frames(block__delay(block), judge->fps);
 	block->loop = rec->loop;
 	block->fd = rec->fd;
@@ -158,7 +158,7 @@ int judge__dispatch(struct judge *judge, struct dispatch *dispatch, const struct
 		    const struct machine_load *load, struct block **ret)
 {
 	const struct jank_rec_block *rec = &dispatch->rec;
-	bool startup = JANK_IS_STARTUP(rec->ready_cnt);
+	bool startup = rec->ready_cnt == JANK_READY_STARTUP;
 	uint64_t threshold_ns = startup ? judge->startup_ns : judge->threshold_ns;
 	uint64_t delay_ns = dispatch__delay(rec);
 	struct block *block;

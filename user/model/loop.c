@@ -359,7 +359,7 @@ static int on_block(struct loops *loops, const struct event *event, struct dispa
 {
 	const struct jank_rec_block *rec = &event->block;
 	uint32_t nested = rec->end == JANK_END_NESTED ? NESTED_KEY : 0;
-	bool is_startup = event->kind != JANK_REC_HANG && JANK_IS_STARTUP(rec->ready_cnt);
+	bool is_startup = event->kind != JANK_REC_HANG && rec->ready_cnt == JANK_READY_STARTUP;
 	struct thread *thread = is_startup ? startup_of(loops, rec)
 					   : thread_of(loops, &rec->hdr, nested, rec->start_ns);
 	struct dispatch *dispatch = calloc(1, sizeof(*dispatch));

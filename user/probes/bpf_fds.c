@@ -309,12 +309,6 @@ int opening_bpf_fds__exec(const struct opening_bpf_fds *maps, uint32_t pid, stru
 	return bpf_map_lookup_elem(maps->execs_fd, &pid, ret) ? -errno : 0;
 }
 
-int opening_bpf_fds__put_exec(const struct opening_bpf_fds *maps, uint32_t pid,
-			      const struct jank_exec *exec)
-{
-	return update(maps->execs_fd, &pid, exec);
-}
-
 void opening_bpf_fds__forget(const struct opening_bpf_fds *maps, uint32_t pid)
 {
 	bpf_map_delete_elem(maps->execs_fd, &pid);

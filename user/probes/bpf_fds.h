@@ -145,8 +145,6 @@ size_t opening_bpf_fds__execs(const struct opening_bpf_fds *maps, uint32_t *pids
 			      struct jank_exec *execs, size_t max);
 /* One of them. 0 or -errno. */
 int opening_bpf_fds__exec(const struct opening_bpf_fds *maps, uint32_t pid, struct jank_exec *ret);
-int opening_bpf_fds__put_exec(const struct opening_bpf_fds *maps, uint32_t pid,
-			      const struct jank_exec *exec);			/* 0 or -errno */
 void opening_bpf_fds__forget(const struct opening_bpf_fds *maps, uint32_t pid); /* it is old */
 
 /* Gives the probes a copy of the stack of its thread. 0; -EBUSY: the slot is in use; or -errno. */

@@ -236,13 +236,6 @@ bool main_handler__has_epoll(uint32_t pid)
 	return !find_epolls(pid, 0, true, &epolls);
 }
 
-bool main_handler__lacks_epoll(uint32_t pid)
-{
-	struct epolls epolls = {};
-
-	return find_epolls(pid, 0, true, &epolls) == -ENODATA;
-}
-
 static void drop(struct epolls *epolls, uint64_t fd)
 {
 	for (size_t i = 0; i < epolls->cnt; i++)

@@ -48,8 +48,6 @@ int main_handler__find(uint32_t pid, struct main_handler *ret);
 
 /* Has the process an epoll, of whatever members? Any thread. */
 bool main_handler__has_epoll(uint32_t pid);
-/* Has it certainly none? */
-bool main_handler__lacks_epoll(uint32_t pid);
 /* Only what the main thread waits for, if it sleeps, and sleep_cnt. */
 void main_handler__read_wait(uint32_t pid, struct main_handler *ret);
 

@@ -28,51 +28,15 @@
 #define ASK_MAX	      3	  /* a thread that is about to poll opens its dispatch itself */
 #define LOOK_MAX      512 /* processes of the list, in one look */
 
-/*
- * When did a process of -p begin that starts up still, by CLOCK_MONOTONIC? 0: it is too old, or may
- * have waited in its loop before. Without any epoll it has not, if that loop will be in epoll.
- */
-static uint64_t began_lately(pid_t pid)
-{
-	uint64_t now_ns = clock__mono_ns(), age_ns;
-	struct proc_info info;
-	char state;
-
-	if (procinfo__read_stat(pid, &info, &state))
-		return 0;
-	age_ns = now_ns + clock__suspended_ns() -
-		 info.start_ticks * (NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
-	if (age_ns > JANK_EXEC_NS || !main_handler__lacks_epoll((uint32_t)pid))
-		return 0;
-	return now_ns - age_ns;
-}
-
-/* Can a process begin that is traced, or does one start up? */
+/* Can a process begin that is traced? */
 static bool may_begin(const struct options *opts)
 {
-	bool ret = opts->filter.all || opts->follow || opts->argv;
-
-	for (size_t i = 0; i < opts->pid_cnt && !ret; i++)
-		ret = began_lately(opts->pids[i]);
-	return ret;
-}
-
-/* They are in the list as those that begin during the trace. */
-static void add_earlier(struct startups *startups, const struct options *opts)
-{
-	for (size_t i = 0; i < opts->pid_cnt; i++) {
-		struct jank_exec exec = { .begin_ns = began_lately(opts->pids[i]), .before = 1 };
-
-		exec.own_ns = exec.begin_ns;
-		if (exec.begin_ns)
-			opening_bpf_fds__put_exec(&startups->maps, opts->pids[i], &exec);
-	}
+	return opts->filter.all || opts->follow || opts->argv;
 }
 
 uint64_t startups__threshold(const struct options *opts, const struct features *features)
 {
-	return opts->startup_ns && may_begin(opts) && features__typed(features) &&
-			       features__can_look(features)
+	return may_begin(opts) && features__typed(features) && features__can_look(features)
 		       ? opts->startup_ns
 		       : 0;
 }
@@ -335,7 +299,6 @@ void session__begin_startups(struct session *s)
 	startups->period_ns = period_ns(threshold_ns);
 	startups->hang_ns = s->opts->hang_ns;
 	startups->chosen = !s->opts->filter.all && !s->opts->follow;
-	add_earlier(startups, s->opts);
 	startups->names = startup_names__new();
 	startups->stop_fd = eventfd(0, EFD_CLOEXEC);
 	startups->due_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
