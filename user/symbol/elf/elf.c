@@ -399,6 +399,18 @@ int elf__each_symbol(const struct elf *elf, const struct elf_section *table, siz
 	return ret;
 }
 
+int elf__read(const struct elf *elf, uint64_t vaddr, void *buf, size_t len)
+{
+	for (size_t i = 0; i < elf->load_cnt; i++) {
+		const struct elf_segment *seg = &elf->loads[i];
+
+		if (vaddr >= seg->vaddr && vaddr - seg->vaddr < seg->file_size &&
+		    len <= seg->file_size - (vaddr - seg->vaddr))
+			return image__read(&elf->img, seg->offset + (vaddr - seg->vaddr), buf, len);
+	}
+	return -ENOENT;
+}
+
 /*
  * A mapping covers whole pages, and so also bytes of the file before and after its segment. Prefer
  * the segment that really contains the offset, and an executable one, since addresses are of code.

@@ -51,6 +51,12 @@ struct elf {
 int elf__open(struct elf *elf, const struct image *img);
 void elf__close(struct elf *elf);
 
+/*
+ * Reads the content of a file at an address (without bias), without relocations. Returns 0;
+ * -ENOENT: the file has no content there, or less; or -errno.
+ */
+int elf__read(const struct elf *elf, uint64_t vaddr, void *buf, size_t len);
+
 /* The first section with content that has this type or name, or NULL. */
 const struct elf_section *elf__section_of_type(const struct elf *elf, uint32_t type);
 const struct elf_section *elf__section(const struct elf *elf, const char *name);

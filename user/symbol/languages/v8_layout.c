@@ -169,17 +169,6 @@ struct search {
 	unsigned version_cnt;
 };
 
-static int read_bytes(const struct elf *elf, uint64_t vaddr, void *buf, size_t len)
-{
-	for (size_t i = 0; i < elf->load_cnt; i++) {
-		const struct elf_segment *seg = &elf->loads[i];
-
-		if (vaddr >= seg->vaddr && vaddr - seg->vaddr < seg->file_size)
-			return image__read(&elf->img, seg->offset + (vaddr - seg->vaddr), buf, len);
-	}
-	return -ENOENT;
-}
-
 static int take_constant(struct search *search, const Elf64_Sym *sym, const char *name)
 {
 	for (size_t i = 0; i < sizeof(constants) / sizeof(*constants); i++) {
@@ -190,8 +179,8 @@ static int take_constant(struct search *search, const Elf64_Sym *sym, const char
 			    (search->rank[field] && search->rank[field] <= k))
 				continue;
 			search->rank[field] = k + 1;
-			return read_bytes(search->elf, sym->st_value, &search->layout->at[field],
-					  sizeof(int32_t));
+			return elf__read(search->elf, sym->st_value, &search->layout->at[field],
+					 sizeof(int32_t));
 		}
 	}
 	return 0;
@@ -204,7 +193,7 @@ static int take_sizes(struct search *search, const Elf64_Sym *sym)
 	if (sym->st_size % 3 || sym->st_size > sizeof(layout->sizes))
 		return 0;
 	layout->bytecode_cnt = sym->st_size / 3;
-	return read_bytes(search->elf, sym->st_value, layout->sizes, sym->st_size);
+	return elf__read(search->elf, sym->st_value, layout->sizes, sym->st_size);
 }
 
 static int take(void *ctx, const Elf64_Sym *sym, const char *name)
@@ -226,8 +215,8 @@ static int take(void *ctx, const Elf64_Sym *sym, const char *name)
 		if (strcmp(name, versions[i]))
 			continue;
 		search->version_cnt++;
-		return read_bytes(search->elf, sym->st_value, &search->version[i],
-				  sizeof(*search->version));
+		return elf__read(search->elf, sym->st_value, &search->version[i],
+				 sizeof(*search->version));
 	}
 	return 0;
 }
