@@ -46,7 +46,7 @@ bool java_code__restores_fp(const uint8_t *code)
  * mov -16(%rbp), %rsp; from JDK 22 on mov -16(%rbp), %rcx and lea (%rbp,%rcx,8), %rsp; then movq
  * $0, -16(%rbp)
  */
-static bool enters_interpreter(const uint8_t *code)
+bool java_code__enters_interpreter(const uint8_t *code)
 {
 	static const uint8_t by_address[] = { 0x48, 0x8b, 0x65, 0xf0 };
 	static const uint8_t by_index[] = { 0x48, 0x8b, 0x4d, 0xf0, 0x48, 0x8d, 0x64, 0xcd, 0x00 };
@@ -70,7 +70,7 @@ static bool is_poll(const uint8_t *code)
 
 bool java_code__is_return(const uint8_t *code)
 {
-	return enters_interpreter(code) || is_poll(code);
+	return java_code__enters_interpreter(code) || is_poll(code);
 }
 
 bool java_code__keeps_frame(const uint8_t *code, size_t *ret_at)

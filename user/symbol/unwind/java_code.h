@@ -77,6 +77,12 @@ bool java_code__sets_up_frame(const uint8_t *code);
 bool java_code__restores_fp(const uint8_t *code);
 
 /*
+ * Returns true when a callee returns here into the interpreter, which loads the stack pointer from
+ * its frame. code: JAVA_RETURN_BYTES from the address.
+ */
+bool java_code__enters_interpreter(const uint8_t *code);
+
+/*
  * Returns true when a callee returns here without a call before it. It returns into the
  * interpreter, which first loads the stack pointer from its frame; or, from a safepoint, to the
  * load that led there. code: JAVA_RETURN_BYTES from the address.

@@ -11,6 +11,8 @@
 #include "symbol/unwind/walk.h"
 
 #define FRAME_MAX (1u << 20)
+#define REG_RAX	  0
+#define REG_R13	  13
 
 /* HotSpot replaces code at an address, so cached exits expire soon. */
 static const struct jvm_exit *way_of(struct walk *w)
@@ -120,6 +122,36 @@ static enum unwind_step step_frame(struct walk *w, bool interpreter, uint64_t *p
 	return go(w, sp, true, next_fp);
 }
 
+static bool is_reentry(struct walk *w, uint64_t pc)
+{
+	uint8_t code[JAVA_RETURN_BYTES];
+	struct unwind_place place;
+
+	return walk__place(w, pc, false, &place) && walk__is_in_java(w, &place) &&
+	       !tables__code(w->env, w->process, place.region, pc, code, sizeof(code)) &&
+	       java_code__enters_interpreter(code);
+}
+
+/*
+ * Steps from a method of the interpreter that has no frame yet, or none any more: its way to the
+ * end leads through a dispatch and is not followed. It returns into the interpreter, to an address
+ * on top of the stack, or in %rax while it makes room for its variables, or in %r13 when it has
+ * removed them.
+ */
+static enum unwind_step step_entry(struct walk *w, uint64_t *pc)
+{
+	uint64_t sp, fp;
+
+	if (!w->at.exact || !walk__reg(w, w->arch->sp, &sp) || !walk__reg(w, w->arch->fp, &fp))
+		return STEP_NONE;
+	if (walk__word(w, sp, pc) && is_reentry(w, *pc))
+		return go(w, sp + w->arch->word, true, fp);
+	if ((walk__reg(w, REG_RAX, pc) && is_reentry(w, *pc)) ||
+	    (walk__reg(w, REG_R13, pc) && is_reentry(w, *pc)))
+		return go(w, sp, true, fp);
+	return STEP_NONE;
+}
+
 /*
  * Returns true in a function that the process's perf map names, after its set-up of a frame
  * pointer.
@@ -159,6 +191,9 @@ enum unwind_step unwind_java__step(struct walk *w, uint64_t *pc)
 	exit = find_exit(w, way, &slot, pc);
 	if (exit)
 		return leave(w, exit, slot);
+	took = step_entry(w, pc);
+	if (took != STEP_NONE)
+		return took;
 	if (is_beyond(w, way))
 		return STEP_ENDS;
 	return way->exit_cnt == 0 && keeps_frame(w) ? step_frame(w, false, pc) : STEP_NONE;
