@@ -390,12 +390,16 @@ static uint32_t native_index(const struct stack *native, size_t i, uint32_t inde
 										  : index + 1;
 }
 
-static void add_functions(struct merge *m, uint32_t index)
+/* The runtime's own code has no language, and no name that is better than one of a map. */
+static void add_functions(struct merge *m, uint32_t index, const struct frame *native)
 {
 	for (; m->at < m->stack->script_cnt && m->stack->script[m->at].flags >> 16 == index;
-	     m->at++)
-		if (m->named[m->at].function)
-			m->out[m->cnt++] = m->named[m->at];
+	     m->at++) {
+		const struct frame *named = &m->named[m->at];
+
+		if (named->function && (named->language || !native->function))
+			m->out[m->cnt++] = *named;
+	}
 }
 
 static void replace_natives(struct merge *m, const struct stack *native)
@@ -409,7 +413,7 @@ static void replace_natives(struct merge *m, const struct stack *native)
 		while (m->at < m->stack->script_cnt && m->stack->script[m->at].flags >> 16 < index)
 			m->at++;
 		if (!native->frames[i].kernel)
-			add_functions(m, index);
+			add_functions(m, index, &native->frames[i]);
 		if (m->cnt == before)
 			m->out[m->cnt++] = native->frames[i];
 		else

@@ -7,6 +7,7 @@
 #ifndef JANK_SYMBOL_LANGUAGES_FRAME_PLACES_H
 #define JANK_SYMBOL_LANGUAGES_FRAME_PLACES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,7 @@ struct place_function {
 	const char *function; /* NULL: its name is not known */
 	const char *file;     /* NULL: not known */
 	uint32_t line;	      /* 0: not known */
+	bool glue;	      /* the runtime's own code between functions: none of the language */
 };
 
 struct frame_place {

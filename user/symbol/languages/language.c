@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "symbol/languages/frame_places.h"
 #include "symbol/languages/target_memory.h"
 #include "symbol/names/process.h"
@@ -13,7 +14,7 @@
 
 #define ROUNDS_MAX 16 /* each waits for memory that the one before lacked */
 
-static const struct language *const languages[] = { &language_v8 };
+static const struct language *const languages[] = { &language_v8, &language_hotspot };
 
 struct language_file {
 	const struct language *language;
@@ -28,14 +29,19 @@ struct language_process {
 	void *state; /* of language->start */
 };
 
-struct language_file *language_file__of(const struct elf *elf)
+struct language_file *language_file__of(const struct elf *elf, const char *path)
 {
+	const char *name = text__base_name(path);
 	struct language_file *ret;
 
 	for (size_t i = 0; i < sizeof(languages) / sizeof(*languages); i++) {
+		const struct language *language = languages[i];
 		void *content = NULL;
-		int res = languages[i]->open(elf, &content);
+		int res;
 
+		if (language->file && strcmp(language->file, name))
+			continue;
+		res = language->open(elf, &content);
 		if (res && res != -ENOTSUP)
 			continue;
 		ret = calloc(1, sizeof(*ret));
@@ -43,7 +49,7 @@ struct language_file *language_file__of(const struct elf *elf)
 			free(content);
 			return NULL;
 		}
-		*ret = (struct language_file){ languages[i], content };
+		*ret = (struct language_file){ language, content };
 		return ret;
 	}
 	return NULL;
@@ -80,9 +86,9 @@ size_t language_process__bytes(const struct language_process *process)
 
 static int look(void *ctx, const struct elf *elf)
 {
-	struct language_file **ret = ctx;
+	struct mapped *mapped = ctx;
 
-	*ret = language_file__of(elf);
+	mapped->module->language = language_file__of(elf, mapped->path);
 	return 0;
 }
 
@@ -96,7 +102,7 @@ static const struct language_file *file_of(struct process_env *env, struct proce
 		return NULL;
 	if (!module->language_known) {
 		module->language_known = true;
-		process__read_elf(env, process, region, look, &module->language, ret_bias);
+		process__read_elf(env, process, region, look, region->mapped, ret_bias);
 	}
 	return module->language && module->language->content ? module->language : NULL;
 }
@@ -169,7 +175,7 @@ struct reading {
 
 /*
  * A function sets up its frame at its begin. Before that, its frame pointer is its caller's, to
- * which the frame belongs.
+ * which the frame belongs, if its code keeps one at all.
  */
 static void mark_borrowed(struct native_frame *frames, size_t cnt)
 {
@@ -242,13 +248,15 @@ bool language__name(struct process *process, struct pool *pool,
 	if (!place || nth >= place->cnt)
 		return false;
 	function = &place->functions[nth];
-	*ret = (struct frame){ .address = from->instr, .language = state->language->name };
+	*ret = (struct frame){ .address = from->instr };
+	if (!function->glue)
+		ret->language = state->language->name;
 	if (function->function)
 		ret->function = pool__add(pool, function->function, strlen(function->function));
 	if (function->file)
 		ret->file = pool__add(pool, function->file, strlen(function->file));
 	ret->module = ret->file ?: "[jit]";
 	ret->line = ret->file ? function->line : 0;
-	ret->app = ret->function; /* script_owner.h tells the owner */
+	ret->app = ret->function && !function->glue; /* script_owner.h tells the owner */
 	return true;
 }

@@ -22,15 +22,16 @@ struct unwound;
 
 #define NATIVE_WORDS 8
 
-/* A frame in code that keeps a frame pointer and has no unwind table. */
+/* A frame in code without unwind table, most often of a JIT compiler. */
 struct native_frame {
 	uint64_t pc;
-	uint64_t fp;
+	uint64_t fp; /* 0: not known, or the words are not; only in HotSpot's code */
 	uint64_t words[NATIVE_WORDS]; /* words[i]: the word at fp - 8 * (i + 1) */
-	uint32_t index;		      /* of its address in struct unwound */
-	bool exact;		      /* interrupted there; false: a call returns there */
-	bool in_file;		      /* in a file's code, not in code that was made */
-	bool borrowed; /* its function has not set up its frame: the words are its caller's */
+	uint64_t bytecode; /* register that HotSpot's interpreter uses for it; 0: not known */
+	uint32_t index;	   /* of its address in struct unwound */
+	bool exact;	   /* interrupted there; false: a call returns there */
+	bool in_file;	   /* in a file's code, not in code that was made */
+	bool borrowed;	   /* its caller has the same frame pointer: the words are its caller's */
 };
 
 /* --- a language: its reader, of which language.c has a table */
@@ -47,6 +48,7 @@ struct language_reader {
 
 struct language {
 	const char *name; /* of its frames: "javascript" */
+	const char *file; /* name of the file that has the runtime; NULL: any */
 	/*
 	 * Looks for the runtime in a file. 0: *ret is what the file tells of it (allocated);
 	 * -ENOENT: it has none; -ENOTSUP: a version that is not supported; or -errno.
@@ -67,13 +69,14 @@ struct language {
 	void (*end)(void *state); /* frees the state */
 };
 
-extern const struct language language_v8; /* v8_frame.c */
+extern const struct language language_v8;      /* v8_frame.c */
+extern const struct language language_hotspot; /* hotspot_frame.c */
 
 /* What a file has of a language's runtime. Owned by the module of the file. */
 struct language_file;
 
-/* Looks for a runtime in a file. NULL: none that is known. */
-struct language_file *language_file__of(const struct elf *elf);
+/* Looks for a runtime in the file of a path. NULL: none that is known. */
+struct language_file *language_file__of(const struct elf *elf, const char *path);
 void language_file__free(struct language_file *file); /* accepts NULL */
 
 /* The state of a process; NULL until the first frame. */

@@ -12,11 +12,13 @@
 #include "symbol/unwind/walk.h"
 
 #ifdef __aarch64__
-#define MACHINE_64 EM_AARCH64
-#define MACHINE_32 EM_ARM
+#define MACHINE_64   EM_AARCH64
+#define MACHINE_32   EM_ARM
+#define BYTECODE_REG 22
 #else
-#define MACHINE_64 EM_X86_64
-#define MACHINE_32 EM_386
+#define MACHINE_64   EM_X86_64
+#define MACHINE_32   EM_386
+#define BYTECODE_REG 13
 #endif
 
 static void run(struct walk *w);
@@ -143,19 +145,33 @@ static void end(struct walk *w, enum stack_end why)
 		w->ret->module = "[jit]"; /* like the names of its frames */
 }
 
-/* Notes the frame if it may be of a language: all words below its frame pointer are copied. */
+/* Fills what the frame pointer leads to. Returns false when that is not known, or not copied. */
+static bool note_words(struct walk *w, struct native_frame *frame)
+{
+	if (!walk__reg(w, w->arch->fp, &frame->fp))
+		return false;
+	for (unsigned i = 0; i < NATIVE_WORDS; i++)
+		if (!walk__word(w, frame->fp - 8 * (i + 1), &frame->words[i]))
+			return false;
+	return true;
+}
+
+/* Notes the frame if it may be of a language. HotSpot's compilers keep no frame pointer. */
 static void note_frame(struct walk *w)
 {
 	struct native_frame *frame = &w->frames[w->frame_cnt];
+	bool framed;
 
-	if (!walk__is_managed(&w->at) || w->arch->word != 8 || w->arch->fp == NO_REG ||
-	    !walk__reg(w, w->arch->fp, &frame->fp))
+	if (!walk__is_managed(&w->at) || w->arch->word != 8 || w->arch->fp == NO_REG)
 		return;
-	for (unsigned i = 0; i < NATIVE_WORDS; i++)
-		if (!walk__word(w, frame->fp - 8 * (i + 1), &frame->words[i]))
-			return;
-	frame->pc = w->at.pc;
-	frame->exact = w->at.exact;
+	*frame = (struct native_frame){ .pc = w->at.pc, .exact = w->at.exact };
+	framed = note_words(w, frame);
+	if (!framed && !walk__is_in_java(w, &w->at))
+		return;
+	if (!framed)
+		frame->fp = 0;
+	if (frame->exact)
+		walk__reg(w, BYTECODE_REG, &frame->bytecode);
 	frame->in_file = w->at.region->mapped->kind == MAPPED_FILE;
 	frame->index = w->ret->cnt - 1;
 	w->frame_cnt++;
