@@ -12,6 +12,35 @@
 
 #define PAGES 8
 
+/* at: of a page that is present. */
+static void test_limits(struct target_memory *mem, uint64_t at)
+{
+	uint64_t word;
+
+	for (unsigned i = 0; i < 1000; i++)
+		target_memory__read(mem, (uint64_t)i << 32, &word, 1);
+	target_memory__fetch(mem);
+	is_int(target_memory__read(mem, 1ull << 45, &word, 1), TARGET_LATER,
+	       "with too many pieces there is no room");
+	ok(target_memory__is_full(mem), "… which is known");
+	target_memory__forget(mem);
+	target_memory__read(mem, at + 100, &word, sizeof(word));
+	ok(!target_memory__is_full(mem) && target_memory__fetch(mem), "… without them there is");
+	is_int(target_memory__read(mem, at + 100, &word, sizeof(word)), TARGET_READ, "… again");
+	for (unsigned i = 0; i < 10000; i++) {
+		target_memory__forget(mem);
+		target_memory__read(mem, at + 100, &word, sizeof(word));
+		if (!target_memory__fetch(mem))
+			break;
+	}
+	is_int(target_memory__read(mem, at + 100, &word, sizeof(word)), TARGET_LATER,
+	       "a stack with too many requests gets no more");
+	ok(!target_memory__fetch(mem), "… however it asks");
+	target_memory__begin(mem, "/proc", getpid());
+	target_memory__read(mem, at + 100, &word, sizeof(word));
+	ok(target_memory__fetch(mem), "the next stack does");
+}
+
 int main(void)
 {
 	struct target_memory *mem = target_memory__new();
@@ -56,13 +85,7 @@ int main(void)
 	ok(large[0] == 'g' && large[4095] == 'h', "its bytes");
 	ok(!target_memory__read_large(mem, at, large, TARGET_LARGE + 1), "too much");
 
-	for (unsigned i = 0; i < 1000; i++)
-		target_memory__read(mem, (uint64_t)i << 32, &word, 1);
-	target_memory__fetch(mem);
-	is_int(target_memory__read(mem, 1ull << 45, &word, 1), TARGET_NEVER,
-	       "a stack with too many pieces gets no more");
-	target_memory__begin(mem, "/proc", getpid());
-	is_int(target_memory__read(mem, 1ull << 45, &word, 1), TARGET_LATER, "the next one does");
+	test_limits(mem, at);
 	target_memory__free(mem);
 	apart__stop();
 	return tap__done();

@@ -12,7 +12,8 @@
 #include "symbol/names/process.h"
 #include "symbol/unwind/unwind.h"
 
-#define ROUNDS_MAX 16 /* each waits for memory that the one before lacked */
+#define ROUNDS_MAX 128 /* each waits for memory that the one before lacked */
+#define AT_ONCE	   8   /* frames that find room in the memory, whatever they need */
 
 static const struct language *const languages[] = { &language_v8, &language_hotspot };
 
@@ -209,27 +210,53 @@ static void add_functions(struct language_process *state, const struct native_fr
 		};
 }
 
+/* Reads the first frames that are open, at most `max`. Returns how many still are. */
+static size_t read_some(struct language_process *state, const struct native_frame *frames,
+			size_t cnt, struct reading *readings, size_t max)
+{
+	size_t open = 0;
+
+	for (size_t i = 0; i < cnt && open < max; i++) {
+		if (readings[i].progress == FRAME_OPEN)
+			read_frame(state, &frames[i], &readings[i]);
+		open += readings[i].progress == FRAME_OPEN;
+	}
+	return open;
+}
+
+/*
+ * All frames together, so that they share requests. When their memory does not fit, only the
+ * innermost ones that are open.
+ */
+static void read_all(struct language_process *state, const struct native_frame *frames, size_t cnt,
+		     struct reading *readings)
+{
+	struct target_memory *mem = state->reader.mem;
+	size_t at_once = cnt;
+
+	for (unsigned round = 0; round < ROUNDS_MAX; round++) {
+		if (!read_some(state, frames, cnt, readings, at_once))
+			return;
+		if (target_memory__is_full(mem)) {
+			target_memory__forget(mem);
+			at_once = AT_ONCE;
+		} else if (!target_memory__fetch(mem)) {
+			return;
+		}
+	}
+}
+
 void language__read(struct process_env *env, struct process *process, struct native_frame *frames,
 		    size_t cnt, struct unwound *ret)
 {
 	struct language_process *state = process_of(env, process);
 	struct reading *readings = state ? calloc(cnt, sizeof(*readings)) : NULL;
-	size_t open = cnt;
 
 	if (!readings)
 		return;
 	mark_borrowed(frames, cnt);
 	target_memory__begin(state->reader.mem, env->proc, process->living);
-	for (unsigned round = 0; open && round < ROUNDS_MAX; round++) {
-		if (round && !target_memory__fetch(state->reader.mem))
-			break;
-		open = 0;
-		for (size_t i = 0; i < cnt; i++) {
-			if (readings[i].progress == FRAME_OPEN)
-				read_frame(state, &frames[i], &readings[i]);
-			open += readings[i].progress == FRAME_OPEN;
-		}
-	}
+	read_all(state, frames, cnt, readings);
 	for (size_t i = 0; i < cnt; i++)
 		if (readings[i].progress == FRAME_NAMED)
 			add_functions(state, &frames[i], readings[i].key, ret);

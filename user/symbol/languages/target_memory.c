@@ -9,7 +9,7 @@
 
 #define PIECES_MAX   128 /* 512 KiB */
 #define SLOT_CNT     256
-#define REQUESTS_MAX 24
+#define REQUESTS_MAX 128 /* 93 functions of Java that are new take 47 */
 
 struct piece {
 	uint64_t addr;
@@ -20,6 +20,7 @@ struct target_memory {
 	const char *proc;
 	uint32_t pid;
 	unsigned requests;
+	bool full;
 	size_t cnt;		 /* of pieces */
 	size_t lacking;		 /* those that were not asked for: the last ones */
 	uint8_t slots[SLOT_CNT]; /* index of a piece, plus 1; 0: free */
@@ -49,6 +50,17 @@ void target_memory__begin(struct target_memory *mem, const char *proc, uint32_t 
 	mem->proc = proc;
 	mem->pid = pid;
 	mem->requests = 0;
+	target_memory__forget(mem);
+}
+
+bool target_memory__is_full(const struct target_memory *mem)
+{
+	return mem->full;
+}
+
+void target_memory__forget(struct target_memory *mem)
+{
+	mem->full = false;
 	mem->cnt = mem->lacking = 0;
 	memset(mem->slots, 0, sizeof(mem->slots));
 }
@@ -61,6 +73,7 @@ static struct piece *piece_at(struct target_memory *mem, uint64_t addr)
 	for (; mem->slots[at]; at = (at + 1) % SLOT_CNT)
 		if (mem->pieces[mem->slots[at] - 1].addr == addr)
 			return &mem->pieces[mem->slots[at] - 1];
+	mem->full |= mem->cnt == PIECES_MAX && addr <= INT64_MAX;
 	if (mem->cnt == PIECES_MAX || addr > INT64_MAX)
 		return NULL;
 	mem->pieces[mem->cnt] = (struct piece){ .addr = addr };
@@ -83,7 +96,8 @@ enum target_read target_memory__read(struct target_memory *mem, uint64_t addr, v
 			part = len - done;
 		if (piece && piece->read)
 			memcpy((char *)buf + done, mem->bytes[piece - mem->pieces] + off, part);
-		else if (piece && piece >= mem->pieces + mem->cnt - mem->lacking)
+		else if (piece ? piece >= mem->pieces + mem->cnt - mem->lacking
+			       : addr + done <= INT64_MAX)
 			ret = ret == TARGET_NEVER ? ret : TARGET_LATER;
 		else
 			ret = TARGET_NEVER;
@@ -97,7 +111,7 @@ enum target_read target_memory__read(struct target_memory *mem, uint64_t addr, v
 bool target_memory__fetch(struct target_memory *mem)
 {
 	size_t first = mem->cnt - mem->lacking;
-	bool any = mem->lacking;
+	bool any = mem->lacking && mem->requests < REQUESTS_MAX;
 
 	while (first < mem->cnt && mem->requests < REQUESTS_MAX) {
 		size_t cnt =
@@ -114,7 +128,7 @@ bool target_memory__fetch(struct target_memory *mem)
 		mem->requests++;
 		first += cnt;
 	}
-	mem->lacking = 0;
+	mem->lacking = mem->cnt - first;
 	return any;
 }
 
