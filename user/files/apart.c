@@ -40,6 +40,7 @@
 #define UNKNOWN_MAX 4  /* the same, of all without a process: the attacker chooses a file's user */
 #define OWNERS_CNT  64 /* the oldest entry is dropped */
 #define OWNER_NS    (60 * NS_PER_SEC) /* after this time a refused user has another try */
+#define MEMORY_NS   (10 * NS_PER_SEC) /* the same, for the memory of a process */
 #define UNKNOWN	    ((uid_t)-1)
 #define REFUSED_MAX 64	 /* the oldest entry is dropped, so it may be read again */
 #define ERRNO_MAX   4095 /* of the kernel's */
@@ -64,6 +65,7 @@ struct key {
 struct refused {
 	struct key key;
 	uint64_t start; /* of the process: its pid may belong to another one later */
+	uint64_t at_ns; /* CLOCK_MONOTONIC */
 };
 
 struct stuck {
@@ -370,6 +372,15 @@ static bool is_owner_refused(uid_t uid)
 	return stuck_of(uid) >= max || clock__mono_ns() - owner->last_ns < OWNER_NS;
 }
 
+/*
+ * Memory is not held for ever: the process may have been changing its mappings, or the machine was
+ * so busy that the helper process did not run. A user whose processes do so on purpose is refused.
+ */
+static bool is_over(const struct refused *refused)
+{
+	return refused->key.op == OP_MEMORY && clock__mono_ns() - refused->at_ns >= MEMORY_NS;
+}
+
 /* Most runs have no timeout, and read nothing here. */
 static bool is_refused(const struct key *key)
 {
@@ -378,7 +389,8 @@ static bool is_refused(const struct key *key)
 
 		if (refused->key.op == key->op && refused->key.pid == key->pid &&
 		    refused->key.what == key->what &&
-		    (!key->pid || refused->start == proc__start_time("/proc", key->pid)))
+		    (!key->pid || refused->start == proc__start_time("/proc", key->pid)) &&
+		    !is_over(refused))
 			return true;
 	}
 	return apart.owners_at && is_owner_refused(owner_of(key->pid));
@@ -395,7 +407,8 @@ static void refuse(const struct key *key, uid_t uid)
 	owner->timeout_cnt++;
 	owner->last_ns = clock__mono_ns();
 	apart.refused[apart.refused_at++ % REFUSED_MAX] =
-		(struct refused){ *key, key->pid ? proc__start_time("/proc", key->pid) : 0 };
+		(struct refused){ *key, key->pid ? proc__start_time("/proc", key->pid) : 0,
+				  owner->last_ns };
 }
 
 /* Sends the request and waits for the answer. Data is in apart.shared, a descriptor in *ret_fd. */
