@@ -670,12 +670,18 @@ static void make_stacks(struct name_round *round)
 static void put_unwound(void)
 {
 	const struct name_unwound unwound = { (uint32_t)lie(fuzz__below(&trial.fuzz, 8)),
-					      (uint32_t)lie(1), (uint32_t)lie(8),
-					      (uint32_t)lie(1) };
+					      (uint32_t)lie(1),
+					      (uint32_t)lie(8),
+					      (uint32_t)lie(1),
+					      (uint32_t)lie(fuzz__below(&trial.fuzz, 4)),
+					      0 };
 
 	put(&unwound, sizeof(unwound));
 	for (uint32_t i = 0; i < unwound.cnt && i < UNWIND_MAX; i++)
 		put_number(i);
+	for (uint32_t i = 0; i < unwound.script_cnt && i < STACK_SCRIPT_MAX; i++)
+		for (size_t k = 0; k < sizeof(struct jank_script_frame) / sizeof(uint64_t); k++)
+			put_number(i);
 	put_text();
 }
 

@@ -43,7 +43,7 @@ struct identity {
 static struct {
 	struct fuzz fuzz;
 	const char *broken;
-	uint64_t opened, refused, bytes, ended;
+	uint64_t opened, refused, bytes, pieces, ended;
 	struct broker *broker;
 	struct target targets[TARGET_CNT];
 	char dir[64], links[LINKS_MAX][64];
@@ -259,6 +259,22 @@ static void put_text(void)
 	sent.len = len;
 }
 
+/* Addresses of pieces, mostly as many as the request says. */
+static void put_addresses(void)
+{
+	struct fuzz *f = &trial.fuzz;
+
+	sent.req.len = fuzz__below(f, MEMORY_PIECES_MAX + 2);
+	memset(sent.text, 0, sizeof(sent.text));
+	sent.len = fuzz__chance(f, 8) ? fuzz__below(f, 100) : sent.req.len * sizeof(uint64_t);
+	for (size_t i = 0; (i + 1) * sizeof(uint64_t) <= sent.len; i++) {
+		uint64_t addr = fuzz__chance(f, 3) ? fuzz__number(f) : (uintptr_t)trial.page;
+
+		addr -= fuzz__chance(f, 8) ? 0 : addr % MEMORY_PIECE;
+		memcpy(sent.text + i * sizeof(addr), &addr, sizeof(addr));
+	}
+}
+
 /* Puts a word somewhere, as often as there is room, or once. */
 static void insert(void)
 {
@@ -318,6 +334,8 @@ static void make_request(void)
 		sent.req.at = any_pid();
 	put_text();
 	damage_text();
+	if (sent.req.op == BROKER_PIECES)
+		put_addresses();
 }
 
 /* Returns its size. */
@@ -460,6 +478,34 @@ static const char *judge_bytes(size_t size)
 	return memcmp(got.data, want, size) ? "other bytes than the memory's" : NULL;
 }
 
+/* Pieces of the memory at the addresses that it sent, with zeros for those that were not read. */
+static const char *judge_pieces(size_t size)
+{
+	static char want[MEMORY_PIECE];
+	uint64_t addr;
+
+	if (size != sent.req.len * MEMORY_PIECE || sent.req.len > MEMORY_PIECES_MAX)
+		return "another number of pieces";
+	if (!known_of(sent.req.pid))
+		return "memory of a process that is not in the table";
+	for (size_t i = 0; i < sent.req.len; i++) {
+		struct iovec local = { want, MEMORY_PIECE }, remote = { NULL, MEMORY_PIECE };
+		bool read = got.head.read & 1u << i;
+
+		memcpy(&addr, sent.text + i * sizeof(addr), sizeof(addr));
+		remote.iov_base = (void *)(uintptr_t)addr;
+		memset(want, 0, sizeof(want));
+		if (read &&
+		    process_vm_readv((pid_t)sent.req.pid, &local, 1, &remote, 1, 0) != MEMORY_PIECE)
+			return "a piece that is not there";
+		if (memcmp(got.data + i * MEMORY_PIECE, want, MEMORY_PIECE) &&
+		    (!read || sent.req.pid != (uint32_t)getpid()))
+			return "other bytes than the piece's";
+		trial.pieces += read;
+	}
+	return NULL;
+}
+
 static const char *judge_number(void)
 {
 	int64_t res = got.head.res;
@@ -476,7 +522,7 @@ static const char *judge_answer(void)
 	int64_t res = got.head.res;
 	uint32_t op = sent.req.op;
 	bool has_file = !res && (op <= BROKER_OFFERED || op == BROKER_FETCH_OPEN);
-	bool has_bytes = res > 0 && op >= BROKER_PAGES && op <= BROKER_FILE;
+	bool has_bytes = res > 0 && op >= BROKER_PAGES && op <= BROKER_PIECES;
 
 	if (got.n != (ssize_t)(sizeof(got.head) + (has_bytes ? (size_t)res : 0)))
 		return "a size that does not fit the result";
@@ -490,7 +536,7 @@ static const char *judge_answer(void)
 	if (has_file)
 		return judge_file(got.fds[0]);
 	if (has_bytes)
-		return judge_bytes((size_t)res);
+		return op == BROKER_PIECES ? judge_pieces((size_t)res) : judge_bytes((size_t)res);
 	return res >= 0 && op >= BROKER_LIVE_TID && op <= BROKER_HAS_TID ? judge_number() : NULL;
 }
 
@@ -714,7 +760,7 @@ int main(void)
 			  fuzz__chance(&trial.fuzz, 64) ? many_requests() : one_request());
 	ok(!trial.broken, "every promise is kept in %llu rounds: %s",
 	   (unsigned long long)trial.fuzz.round, trial.broken ?: "yes");
-	ok(trial.opened && trial.refused && trial.bytes && trial.ended,
+	ok(trial.opened && trial.refused && trial.bytes && trial.pieces && trial.ended,
 	   "%llu files opened, %llu refusals, %llu readings, %llu ends",
 	   (unsigned long long)trial.opened, (unsigned long long)trial.refused,
 	   (unsigned long long)trial.bytes, (unsigned long long)trial.ended);

@@ -312,6 +312,7 @@ static int64_t read_pieces(struct broker *broker, const struct broker_request *r
 	if (!knows(broker, req->pid))
 		return -EACCES;
 	memcpy(addrs, text, req->len * sizeof(*addrs));
+	memset(to, 0, req->len * MEMORY_PIECE); /* nothing of an earlier answer goes with it */
 	*ret_read = memory__read_pieces("/proc", req->pid, addrs, req->len, to);
 	return (int64_t)(req->len * MEMORY_PIECE);
 }
