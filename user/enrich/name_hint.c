@@ -2,6 +2,8 @@
 /* Ways of runtimes to publish the symbols of their JIT code. */
 #include "enrich/block_facts.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,12 +35,16 @@ static bool is_nameless(const struct frame *frame)
 	       !strcmp(frame->module, "[jit]");
 }
 
-/* Code that is not of a language's functions, such as regular expressions, has no names. */
-static bool has_nameless(const struct block *block)
+static bool has_language(const struct block *block)
 {
 	for (size_t i = 0; i < block->sample_cnt; i++)
 		if (stack__has_language(&block->samples[i].stack))
-			return false;
+			return true;
+	return false;
+}
+
+static bool has_nameless(const struct block *block)
+{
 	for (size_t i = 0; i < block->sample_cnt; i++) {
 		const struct stack *stack = &block->samples[i].stack;
 
@@ -95,10 +101,30 @@ static const char *stripped_file(const struct block *block)
 	return frame->module;
 }
 
+/*
+ * The remedy of a block with nameless code. A program whose functions had names before needs none:
+ * its process has ended, or it is code of no function, such as a regular expression.
+ */
+static const char *remedy_for(struct name_hint *hint, const struct block *block)
+{
+	char named[PATH_MAX + 8];
+
+	if (!block->exe)
+		return NULL;
+	snprintf(named, sizeof(named), "named %s", block->exe);
+	if (has_language(block)) {
+		is_new(hint, named);
+		return NULL;
+	}
+	return has_nameless(block) && !was_reported(hint, named)
+		       ? remedy_of(block->exe, block->cause.frame)
+		       : NULL;
+}
+
 void name_hint__look(struct name_hint *hint, const struct block *block)
 {
 	const char *exe = block->exe, *stripped = stripped_file(block);
-	const char *remedy = exe && has_nameless(block) ? remedy_of(exe, block->cause.frame) : NULL;
+	const char *remedy = remedy_for(hint, block);
 
 	if (remedy && is_new(hint, exe))
 		log__warn("%s (process %u): code that it made has no names in stacks; %s",
