@@ -238,7 +238,7 @@ BUSY_LOSSES = {"wakeup_missed", "evidence_shed", "preemptors_capped"}
 
 
 # What is said when tracing began; and of what it saw before all probes were attached.
-STARTING = r"jankbpf: (watching |blocks of the first |process \d+: its main thread is in )"
+STARTING = r"jankbpf: (watching |blocks of the first |process \d+: its (main thread|thread \d+) is in )"
 
 
 class Result:

@@ -79,6 +79,12 @@ def blocks_of(records, process):
     return [r for r in records if r["type"] == "block" and r["pid"] == process.pid]
 
 
+def has_enough(records, process):
+    """Two blocks, and a stack: the first ones come before the probes that take stacks."""
+    blocks = blocks_of(records, process)
+    return len(blocks) >= 2 and any(block["samples"] for block in blocks)
+
+
 def whole_records(tracer):
     return [json.loads(line) for line in tracer.stdout().splitlines(keepends=True) if line.endswith(b"\n")]
 
@@ -106,7 +112,7 @@ def test_names():
     ok(not unseen, "the text has all of them", f"{unseen} {text}")
     directory, journal = bad.scratch("dir"), bad.scratch("journal")
     tracer = bad.Tracer(*args, "--json", "-o", directory, "--journal", journal)
-    bad.wait_for(lambda: all(len(blocks_of(whole_records(tracer), each)) >= 2 for each in processes.values()))
+    bad.wait_for(lambda: all(has_enough(whole_records(tracer), each) for each in processes.values()))
     result = tracer.stop()
     bad.end(*processes.values())
     replayed = bad.trace("replay", "--json", journal)
