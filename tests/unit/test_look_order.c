@@ -3,6 +3,7 @@
 #include "session/look_order.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -64,11 +65,24 @@ static bool sleeps(pid_t pid)
 	return state == 'S';
 }
 
+/* The clocks of two CPUs may differ. */
+static void stay_on_one_cpu(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(sched_getcpu(), &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
 /* A child that sleeps, and its parent, which runs again after that. */
 static void test_ran(void)
 {
 	const struct timespec time = { .tv_nsec = 10000000 };
-	pid_t child = fork();
+	pid_t child;
+
+	stay_on_one_cpu();
+	child = fork();
 
 	if (!child) {
 		pause();
