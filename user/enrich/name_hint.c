@@ -35,14 +35,6 @@ static bool is_nameless(const struct frame *frame)
 	       !strcmp(frame->module, "[jit]");
 }
 
-static bool has_language(const struct block *block)
-{
-	for (size_t i = 0; i < block->sample_cnt; i++)
-		if (stack__has_language(&block->samples[i].stack))
-			return true;
-	return false;
-}
-
 static bool has_nameless(const struct block *block)
 {
 	for (size_t i = 0; i < block->sample_cnt; i++) {
@@ -112,7 +104,7 @@ static const char *remedy_for(struct name_hint *hint, const struct block *block)
 	if (!block->exe)
 		return NULL;
 	snprintf(named, sizeof(named), "named %s", block->exe);
-	if (has_language(block)) {
+	if (block__has_language(block)) {
 		is_new(hint, named);
 		return NULL;
 	}

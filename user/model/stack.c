@@ -132,6 +132,14 @@ bool stack__has_language(const struct stack *stack)
 	return false;
 }
 
+bool block__has_language(const struct block *block)
+{
+	for (size_t i = 0; i < block->sample_cnt; i++)
+		if (stack__has_language(&block->samples[i].stack))
+			return true;
+	return false;
+}
+
 /* Index of main, by the C library's frame outside of it; or the number of frames. */
 static size_t find_main(const struct stack *stack)
 {

@@ -29,6 +29,9 @@ bool stack__has(const struct stack *stack, const struct frame *frame);
 /* True if it has frames of an interpreter, or of JIT code whose language is known. */
 bool stack__has_language(const struct stack *stack);
 
+/* True if a stack of its samples has such frames. */
+bool block__has_language(const struct block *block);
+
 /*
  * Sets each frame's owner, by the path of the program (NULL: changes nothing). A stack with frames
  * of an interpreter or JIT compiler is left alone: these frames are the application's. So is main,

@@ -315,10 +315,7 @@ static void mark_owners(struct output *out, struct block *block, const struct ow
  */
 static void mark_all_owners(struct output *out, struct block *block)
 {
-	for (size_t i = 0; i < block->sample_cnt; i++)
-		if (stack__has_language(&block->samples[i].stack))
-			return;
-	if (!stack__has_language(&block->idle_place))
+	if (!block__has_language(block) && !stack__has_language(&block->idle_place))
 		each_stack(out, block, mark_owners);
 }
 

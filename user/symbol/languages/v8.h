@@ -68,6 +68,11 @@ uint32_t v8__half(struct v8 *v8, uint64_t addr);
 /* True if the tagged word points to an object of a type from the first to the last field. */
 bool v8__is(struct v8 *v8, uint64_t object, enum v8_field first, enum v8_field last);
 
+static inline bool v8__is_a(struct v8 *v8, uint64_t object, enum v8_field type)
+{
+	return v8__is(v8, object, type, type);
+}
+
 bool v8__is_string(struct v8 *v8, uint64_t object);
 bool v8__is_bytes(struct v8 *v8, uint64_t object); /* a ByteArray */
 bool v8__is_array(struct v8 *v8, uint64_t object); /* a FixedArray of any kind */

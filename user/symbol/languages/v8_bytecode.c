@@ -8,27 +8,22 @@
 
 #define INTERPRETED 8 /* of InterpreterData: the bytecode */
 
-static bool is(struct v8 *v8, uint64_t object, enum v8_field type)
-{
-	return v8__is(v8, object, type, type);
-}
-
 bool v8__is_scripted(struct v8 *v8, uint64_t shared)
 {
-	return is(v8, shared, V8_TYPE_SHARED) &&
-	       is(v8, v8__member(v8, shared, V8_SHARED_SCRIPT), V8_TYPE_SCRIPT);
+	return v8__is_a(v8, shared, V8_TYPE_SHARED) &&
+	       v8__is_a(v8, v8__member(v8, shared, V8_SHARED_SCRIPT), V8_TYPE_SCRIPT);
 }
 
 uint64_t v8__bytecode_of(struct v8 *v8, uint64_t shared)
 {
 	uint64_t data = v8__member(v8, shared, V8_SHARED_DATA);
 
-	if (is(v8, data,
-	       V8_TYPE_CODE)) /* of the baseline: the bytecode is in place of other data */
+	if (v8__is_a(v8, data,
+		     V8_TYPE_CODE)) /* of the baseline: the bytecode is in place of other data */
 		data = v8__member(v8, data, V8_CODE_DEOPT);
-	else if (is(v8, data, V8_TYPE_BASELINE_DATA))
+	else if (v8__is_a(v8, data, V8_TYPE_BASELINE_DATA))
 		data = v8__word(v8, data - 1 + V8_BASELINE_CODE + 8);
-	if (is(v8, data, V8_TYPE_INTERPRETER_DATA))
+	if (v8__is_a(v8, data, V8_TYPE_INTERPRETER_DATA))
 		data = v8__word(v8, data - 1 + INTERPRETED);
 	return data;
 }

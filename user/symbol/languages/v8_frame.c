@@ -46,11 +46,6 @@ static uint64_t word_of(const struct v8 *v8, const struct native_frame *frame, e
 	return frame_word(frame, v8->layout->at[field]);
 }
 
-static bool is(struct v8 *v8, uint64_t object, enum v8_field type)
-{
-	return v8__is(v8, object, type, type);
-}
-
 /* --- code */
 
 struct code {
@@ -64,7 +59,7 @@ static bool read_code(struct v8 *v8, uint64_t object, struct code *ret)
 	const int32_t *at = v8->layout->at;
 	int32_t kind;
 
-	if (!is(v8, object, V8_TYPE_CODE))
+	if (!v8__is_a(v8, object, V8_TYPE_CODE))
 		return false;
 	*ret = (struct code){ .object = object };
 	ret->begin = object - 1 + at[V8_CODE_START];
@@ -109,7 +104,7 @@ static bool search_code(struct v8 *v8, const struct native_frame *frame, struct 
 		uint64_t word = v8__word(v8, at);
 		bool found = may_be_object(word) && may_be_object(next);
 
-		if (found && stream && is(v8, at + 1, V8_TYPE_STREAM) &&
+		if (found && stream && v8__is_a(v8, at + 1, V8_TYPE_STREAM) &&
 		    is_code_of(v8, v8__member(v8, at + 1, V8_STREAM_CODE), frame, ret))
 			return true;
 		if (found && !stream && is_code_of(v8, at + 1, frame, ret))
@@ -128,7 +123,7 @@ static bool find_code(struct v8 *v8, const struct native_frame *frame, uint64_t 
 {
 	uint64_t data = shared ? v8__member(v8, shared, V8_SHARED_DATA) : 0;
 
-	if (is(v8, data, V8_TYPE_BASELINE_DATA))
+	if (v8__is_a(v8, data, V8_TYPE_BASELINE_DATA))
 		data = v8__word(v8, data - 1 + V8_BASELINE_CODE);
 	if (is_code_of(v8, data, frame, ret) ||
 	    (function && is_code_of(v8, v8__member(v8, function, V8_FUNCTION_CODE), frame, ret)))
@@ -188,7 +183,8 @@ static uint64_t function_of_code(struct v8 *v8, uint64_t code)
 {
 	uint64_t ret = deopt_element(v8, code, V8_DEOPT_SHARED);
 
-	return is(v8, ret, V8_TYPE_SHARED_WRAPPER) ? v8__member(v8, ret, V8_SHARED_WRAPPED) : ret;
+	return v8__is_a(v8, ret, V8_TYPE_SHARED_WRAPPER) ? v8__member(v8, ret, V8_SHARED_WRAPPED)
+							 : ret;
 }
 
 /* Optimised code knows its function, which must be the frame's if that is known. */
@@ -243,7 +239,7 @@ static bool find_function(struct v8 *v8, const struct native_frame *frame, uint6
 	if (ret->shared && !v8__is_scripted(v8, ret->shared))
 		return false;
 	/* Code that was made for a loop keeps the frame: the array says nothing of the code. */
-	if (!is(v8, bytecode, V8_TYPE_BYTECODE))
+	if (!v8__is_a(v8, bytecode, V8_TYPE_BYTECODE))
 		return true;
 	ret->bytecode = bytecode;
 	if (ret->shared && v8__bytecode_of(v8, ret->shared) == bytecode) {
@@ -334,7 +330,7 @@ static void add_optimised(struct v8 *v8, const struct spot *spot, struct texts *
 		uint64_t shared = inlined(v8, spot, position.inlining, &caller);
 
 		/* The numbers of callers are smaller. */
-		if (!is(v8, shared, V8_TYPE_SHARED) || caller.inlining >= position.inlining) {
+		if (!v8__is_a(v8, shared, V8_TYPE_SHARED) || caller.inlining >= position.inlining) {
 			to->cnt = 0;
 			position = (struct v8_position){};
 			break;

@@ -81,10 +81,8 @@ static const struct {
 	    "class_Code__instruction_start__uintptr_t" } },
 	{ V8_CODE_SIZE, { "class_Code__instruction_size__int" } },
 	{ V8_CODE_FLAGS, { "class_Code__flags__uint32_t" } },
-	{ V8_STREAM_START, { "class_InstructionStream__instruction_start__uintptr_t" } },
 	{ V8_KIND_MASK, { "CodeKindFieldMask" } },
 	{ V8_KIND_BASELINE, { "CodeKindBaseline" } },
-	{ V8_DEOPT_INLINED_CNT, { "DeoptimizationDataInlinedFunctionCountIndex" } },
 	{ V8_DEOPT_LITERALS, { "DeoptimizationDataLiteralArrayIndex" } },
 	{ V8_DEOPT_SHARED,
 	  { "DeoptimizationDataSharedFunctionInfoIndex",
@@ -132,7 +130,6 @@ static const struct {
 	{ V8_STREAM_CODE, 0, -1, 8 },
 	{ V8_KIND_MASK, 0, -1, 15 },
 	{ V8_KIND_BASELINE, 0, -1, 11 },
-	{ V8_DEOPT_INLINED_CNT, 0, -1, 1 },
 	{ V8_DEOPT_LITERALS, 0, -1, 2 },
 	{ V8_DEOPT_SHARED, 0, -1, 6 },
 	{ V8_DEOPT_INLINING, 0, -1, 7 },
@@ -148,7 +145,6 @@ static bool is_optional(unsigned field)
 	case V8_TYPE_SHARED_WRAPPER:
 	case V8_TYPE_BASELINE_DATA:
 	case V8_TYPE_STREAM:
-	case V8_STREAM_START:
 	case V8_TYPE_TRUSTED_BYTES:
 	case V8_TYPE_WEAK_ARRAY:
 	case V8_TYPE_TRUSTED_ARRAY:

@@ -71,12 +71,10 @@ enum v8_field {
 	V8_CODE_SIZE,
 	V8_CODE_FLAGS,
 	V8_STREAM_CODE,
-	V8_STREAM_START,
 	/* of the code's flags */
 	V8_KIND_MASK,
 	V8_KIND_BASELINE,
 	/* indices in the deoptimisation data */
-	V8_DEOPT_INLINED_CNT,
 	V8_DEOPT_LITERALS,
 	V8_DEOPT_SHARED,
 	V8_DEOPT_INLINING,
