@@ -127,10 +127,12 @@ static __always_inline void chain__ask(struct jank_thread *t, struct task_struct
  * Matches the current task's stack. A matching word is a return address because the previous one
  * was.
  */
-static __always_inline bool chain__fits(const struct jank_park_chain *chain, u64 sp)
+WALKED_ONCE_BY_POINTER int chain__fits(const struct jank_park_chain *chain, u64 sp)
 {
 	u64 word;
 
+	if (!chain)
+		return false;
 	for (int i = 0; i < JANK_PARK_WORD_MAX; i++) {
 		if (i >= chain->word_cnt)
 			break;

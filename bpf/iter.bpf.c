@@ -3,6 +3,7 @@
  * Reads the traced threads from outside when user space reads the iterator: counts for the status
  * line and the summary, and dispatches that have been open too long (hangs).
  */
+#define JANK_RARE
 #include "bpf/chain.bpf.h"
 #include "bpf/copy_user_stack.bpf.h"
 #include "bpf/loop.bpf.h"

@@ -821,6 +821,8 @@ struct jank_opening {
 	__u64 start_ns; /* of the dispatch: when it fell asleep, else when it was found */
 	__u64 span_ns;	/* of the span off the CPU; the same, but for a start-up */
 	__u64 cpu_ns;	/* of a start-up, as in jank_exec */
+	__u32 state;	/* JANK_STATE_* in which it was found, and the system call or -1 */
+	__s32 nr;
 	__u64 regs[JANK_REG_MAX];
 	__u64 stack_end; /* ~0: not known */
 };

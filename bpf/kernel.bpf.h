@@ -17,19 +17,28 @@
 
 #include "bpf/conf.bpf.h"
 
+#ifdef JANK_PLAIN
+#define TRACEPOINT(name) SEC("raw_tp/" name)
+#define KERNEL_CURRENT() ((struct task_struct *)bpf_get_current_task())
+#else
+#define TRACEPOINT(name) SEC("tp_btf/" name)
+#define KERNEL_CURRENT() bpf_get_current_task_btf()
+#endif
+
 /*
  * KREAD: in typed probes a plain load. Of a pointer it costs the start 2 ms from 6.3 on, each time
  * the verifier walks it: for its trust it searches the kernel's types by name
- * (btf_nested_type_is_trusted). Where that adds up, BPF_CORE_READ does not.
+ * (btf_nested_type_is_trusted). A rare program (JANK_RARE) reads pointers by the helper.
  */
 #ifdef JANK_PLAIN
-#define TRACEPOINT(name)  SEC("raw_tp/" name)
 #define KREAD(ptr, field) BPF_CORE_READ(ptr, field)
-#define KERNEL_CURRENT()  ((struct task_struct *)bpf_get_current_task())
+#elif defined(JANK_RARE)
+#define KERNEL_POINTER 5 /* pointer_type_class of __builtin_classify_type */
+#define KREAD(ptr, field)                                                                          \
+	__builtin_choose_expr(__builtin_classify_type((ptr)->field) == KERNEL_POINTER,             \
+			      BPF_CORE_READ(ptr, field), (ptr)->field)
 #else
-#define TRACEPOINT(name)  SEC("tp_btf/" name)
 #define KREAD(ptr, field) ((ptr)->field)
-#define KERNEL_CURRENT()  bpf_get_current_task_btf()
 #endif
 
 /*

@@ -110,9 +110,14 @@ static __always_inline void opening__begin(struct jank_thread *t, struct task_st
 static __noinline int opening__fill(struct jank_thread *t, struct task_struct *task,
 				    struct jank_opening *opening, u64 now)
 {
+	__u32 state;
 	s32 nr;
-	__u32 state = opening__state(task, &nr);
 
+	/* Read back, or the verifier walks the rest once for each state. */
+	*(volatile __u32 *)&opening->state = opening__state(task, &nr);
+	*(volatile s32 *)&opening->nr = nr;
+	state = *(volatile __u32 *)&opening->state;
+	nr = *(volatile s32 *)&opening->nr;
 	opening->span_ns = state >= JANK_STATE_FIRST_BLOCKED ? opening__since(task, now) : now;
 	if (opening->fd == JANK_OPENING_STARTUP) {
 		t->loop = t->parks ? JANK_LOOP_PARK : JANK_LOOP_EPOLL;

@@ -33,22 +33,24 @@ static __noinline int sampler__mark_group(struct jank_quota_mark *mark, struct t
 
 /*
  * Turns the watch on while a thread waits long. Branch-free: the verifier would walk each path
- * through the loop to the end. A mask has all bits set where a number is negative. An empty slot
- * (0) counts as a wait longer than WATCH_MAX_NS. least_ns: how long the latest one of the waits is
- * watched.
+ * through the loop to the end. The factors are sign bits. An empty slot (0) counts as a wait longer
+ * than WATCH_MAX_NS. least_ns: how long the latest one of the waits is watched.
  */
 static __noinline int sampler__look(struct jank_watch *watch, u64 now)
 {
 	u64 least_ns = WATCH_MAX_NS;
-	s64 on = 0;
+	u64 on = 0;
 
 	for (int i = 0; i < JANK_WAITER_MAX; i++) {
 		u64 late_ns = now - *(volatile u64 *)&jank_waiter_ns[i] - jank_conf.watch_ns, less;
-		s64 mask = (s64)(~late_ns & (late_ns - WATCH_MAX_NS)) >> 63;
+		u64 watched = (~late_ns & (late_ns - WATCH_MAX_NS)) >> 63, is_less;
 
-		on |= mask;
-		less = (late_ns & mask) + (WATCH_MAX_NS & ~mask) - least_ns;
-		least_ns += less & (u64)((s64)less >> 63);
+		barrier_var(watched); /* or the compiler makes a branch of the factor */
+		on |= watched;
+		less = watched * (late_ns - WATCH_MAX_NS) + WATCH_MAX_NS - least_ns;
+		is_less = less >> 63;
+		barrier_var(is_less);
+		least_ns += less * is_less;
 	}
 	if (!on) {
 		jank_watch_on = 0;

@@ -71,21 +71,30 @@ WALKED_ONCE_BY_POINTER __u32 script__check(struct jank_script *s, __u64 code)
 }
 
 /*
- * Computes the checks of code objects that changed their position since the last time; most did
- * not. If a check belongs to an earlier object at the address, the frame has no name rather than a
- * wrong one.
+ * Computes the check of a code object that changed its position since the last time; most did not.
+ * If a check belongs to an earlier object at the address, the frame has no name rather than a wrong
+ * one.
  */
+WALKED_ONCE_BY_POINTER int script__check_at(struct jank_script *s, __u32 i)
+{
+	struct jank_script_frame *frame;
+
+	if (!s || i >= JANK_SCRIPT_MAX)
+		return 0;
+	frame = &s->frames[i];
+	if (frame->code == s->checked[i])
+		return 0;
+	s->checked[i] = frame->code;
+	frame->check = script__check(s, frame->code);
+	return 0;
+}
+
 static __always_inline void script__check_all(struct jank_script *s)
 {
 	for (__u32 i = 0; i < JANK_SCRIPT_MAX; i++) {
-		struct jank_script_frame *frame = &s->frames[i];
-
 		if (i >= s->rec.frame_cnt)
 			break;
-		if (frame->code == s->checked[i])
-			continue;
-		s->checked[i] = frame->code;
-		frame->check = script__check(s, frame->code);
+		script__check_at(s, i);
 	}
 }
 
