@@ -42,7 +42,8 @@ static __always_inline void opening__begin_span(struct jank_thread *t, struct ta
 	span__take_place(&t->span, task);
 	quota__mark(&t->quota, task);
 	wait_args__see(&t->await, task, state, poll__class(nr));
-	if (opening->fd == JANK_OPENING_STARTUP && opening->wait.first)
+	if (opening->wait.first &&
+	    (opening->fd == JANK_OPENING_STARTUP || poll__class(nr) == JANK_CLASS_POLL_FDS))
 		t->await.fd = opening->wait.first - 1;
 	t->await.got = opening->wait.got;
 	t->await.futex_word = opening->wait.futex_word;

@@ -506,13 +506,21 @@ static __noinline int poll__judge(struct jank_thread *t, struct task_struct *tas
 	return 0;
 }
 
-/* A turn at the place on probation: enough turns, or the verdict of its callers, make the loop. */
+/*
+ * A turn at the place on probation: enough turns, or the verdict of its callers, make the loop.
+ * While the callers of a main thread's wait are not known, few turns are not enough: a handler's
+ * wait for an answer on D-Bus may have as many.
+ */
 static __noinline int poll__count(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	struct pt_regs *regs = compat__user_regs(task);
 	__u32 needed = poll__turns_needed(task, regs, poll__class(compat__syscall_nr(regs)));
 
 	t->row_cnt++;
+	if (t->verdict == JANK_PARK_NO && t->row_cnt < POLL_TURNS)
+		return 0;
+	if (needed == POLL_TURNS_KNOWN && !t->verdict && t->parks & JANK_PARKS_MAIN)
+		needed = POLL_TURNS;
 	if (needed ? ++t->place.turn_cnt >= needed || t->verdict == JANK_PARK_YES
 		   : t->place.turn_cnt >= POLL_LOOKS)
 		poll__confirm(t, task, now, needed);

@@ -65,6 +65,15 @@ bool loop_owner__is_park(struct loop_owner *owners, uint32_t pid, const uint64_t
 			 size_t cnt, const struct catalogue_row *row);
 
 /*
+ * The index, among a wait's own address and its return addresses outwards, of the innermost
+ * function that runs a loop only to wait for the program's own work (an answer on D-Bus, a child):
+ * [nested] of loops/wait_reasons.tbl, without dialogs. cnt: there is none that is known. Looks at
+ * the inner 32 of them.
+ */
+size_t loop_owner__nested(struct symbolizer *sym, uint32_t pid, const uint64_t *addresses,
+			  size_t cnt);
+
+/*
  * Verdict on a noted wait of a main thread that waits for work somewhere: is it at the idle place,
  * as far as `chains` knows the thread? *ret: its callers with that verdict; empty while the verdict
  * is IDLE_UNKNOWN, as for CPython's own locks.

@@ -15,6 +15,7 @@
 #include "catalogue/syscalls.h"
 #include "catalogue/wait_note.h"
 #include "files/file.h"
+#include "model/chain/wait_reason.h"
 #include "model/stack.h"
 #include "symbol/languages/runtime.h"
 #include "symbol/unwind/unwind.h"
@@ -28,6 +29,8 @@
 #define LOCK_CALLERS 4
 /* Number of frames between the wait and the function that makes Ruby's sleep. */
 #define SLEEP_CALLERS 6
+/* Number of callers of a wait among which a function that waits for the program is looked for. */
+#define NESTED_CALLERS 32
 
 /* CPU time of the thread in ns; 0: it cannot be read, and counts as never run. */
 static uint64_t cpu_ns(const struct jank_rec *hdr)
@@ -231,6 +234,24 @@ static enum idle_verdict judge_script(struct loop_owner *owners, const struct wa
 	return idle_chains__visit(chains, &visit);
 }
 
+size_t loop_owner__nested(struct symbolizer *sym, uint32_t pid, const uint64_t *addresses,
+			  size_t cnt)
+{
+	const char *word = NULL;
+	size_t i;
+
+	for (i = 0; !word && i < cnt && i < NESTED_CALLERS; i++) {
+		struct code_opts opts = { .exact = i == 0, .named = true };
+		struct frame frame = {}, *frames = &frame;
+		const struct stack stack = { .frames = frames, .frame_cnt = 1 };
+		const struct frame *found;
+
+		if (symbolizer__code(sym, pid, addresses[i], opts, &frame))
+			word = wait_reason__of_nested(&stack, &found);
+	}
+	return word && strcmp(word, "dialog") ? i - 1 : cnt;
+}
+
 static enum idle_verdict judge(struct loop_owner *owners, const struct wait_note *note,
 			       const struct unwound *unwound, struct idle_chains *chains)
 {
@@ -240,6 +261,9 @@ static enum idle_verdict judge(struct loop_owner *owners, const struct wait_note
 		return judge_script(owners, note, unwound, chains);
 	if (is_interpreter(owners, note, unwound))
 		return IDLE_ALIKE;
+	if (loop_owner__nested(loop_owner__symbolizer(owners), note->rec.hdr.tgid,
+			       unwound->addresses, unwound->cnt) < unwound->cnt)
+		return IDLE_NO;
 	if (!stack_end__has_all_callers(unwound->end))
 		return IDLE_UNKNOWN;
 	set_visit(owners, note, unwound, &visit);

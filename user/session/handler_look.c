@@ -144,6 +144,29 @@ static int look_further(struct sink_parts *parts, const struct handler_look *loo
 	return res;
 }
 
+/*
+ * The handler that the stack is in; unwound.cnt: in none that is known. Where a handler runs a loop
+ * only to wait for the program's own work, the functions within are not looked at.
+ */
+static size_t handler_of(const struct sink_parts *parts, const struct handler_look *look,
+			 const struct walked *walked, const struct catalogue_row **ret_row)
+{
+	size_t cnt = walked->unwound.cnt, from;
+
+	if (look->plain)
+		return cnt;
+	if (look->may_rest) {
+		from = loop_owner__nested(parts->symbolizer, walked->pid, walked->unwound.addresses,
+					  cnt);
+		if (from < cnt)
+			return from + catalogue__handler(parts->catalogue, walked->frames + from,
+							 cnt - from, false, ret_row);
+	}
+	return look->rests ? cnt
+			   : catalogue__handler(parts->catalogue, walked->frames, cnt,
+						look->may_rest, ret_row);
+}
+
 int handler_look__judge(struct sink_parts *parts, const struct handler_look *look)
 {
 	const struct jank_copy *copy = &look->copy;
@@ -157,9 +180,7 @@ int handler_look__judge(struct sink_parts *parts, const struct handler_look *loo
 	int res = walked ? walk(parts, copy, walked) : -ENOMEM;
 	size_t handler, cnt = res ? 0 : walked->unwound.cnt;
 
-	handler = look->rests || look->plain ? cnt
-					     : catalogue__handler(parts->catalogue, walked->frames,
-								  cnt, look->may_rest, &row);
+	handler = cnt ? handler_of(parts, look, walked, &row) : 0;
 	if (handler + 1 < cnt)
 		opening.sp = sp_of_caller(copy, &walked->unwound, handler);
 	if (opening.sp) {

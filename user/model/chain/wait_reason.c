@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/text.h"
 #include "bpf/futex.h"
 #include "model/stack.h"
 #include "wait_reasons.inc" /* by tools/loops/reasons */
@@ -376,9 +377,23 @@ static bool is_poll_of_peer(const struct activity *m)
 	       (waited->peer || waited->peer_task.pid);
 }
 
+static bool is_nested(const struct frame *frame, const char *reason)
+{
+	return may_match(&reasons_nested, frame) &&
+	       text__same(name_in(&reasons_nested, frame->function), reason);
+}
+
+/* Of functions of one library that call each other, the outer one is what the program called. */
 const char *wait_reason__of_nested(const struct stack *stack, const struct frame **ret)
 {
-	return innermost_in(&reasons_nested, stack, ret);
+	const char *reason = innermost_in(&reasons_nested, stack, ret);
+	const struct frame *at = reason ? *ret : NULL, *end = stack->frames + stack->frame_cnt;
+	const char *module = at ? at->module : NULL;
+
+	for (; module && at < end && at->module && !strcmp(at->module, module); at++)
+		if (is_nested(at, reason))
+			*ret = at;
+	return reason;
 }
 
 static const char *of_poll(const struct activity *m)
@@ -551,9 +566,11 @@ const struct frame *wait_reason__frame(const struct activity *m)
 	static const struct {
 		const struct wait_reason_table *table;
 		bool of_futex;
-	} tables[] = { { &reasons_gc, false },	     { &reasons_sleep, false },
-		       { &reasons_runtime, true },   { &reasons_lock, true },
-		       { &reasons_resolver, false }, { &reasons_nested, false } };
+	} tables[] = { { &reasons_gc, false },
+		       { &reasons_sleep, false },
+		       { &reasons_runtime, true },
+		       { &reasons_lock, true },
+		       { &reasons_resolver, false } };
 	const struct frame *ret = NULL;
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
@@ -562,7 +579,8 @@ const struct frame *wait_reason__frame(const struct activity *m)
 		if (innermost_in(tables[i].table, m->stack, &ret))
 			return ret;
 	}
-	return NULL;
+	wait_reason__of_nested(m->stack, &ret);
+	return ret;
 }
 
 const struct frame *wait_reason__collector(const struct activity *m,
