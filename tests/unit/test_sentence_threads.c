@@ -174,6 +174,37 @@ static void test_several_threads(void)
 		       "three threads");
 }
 
+/* A bus and the threads of its connections only pass an event on. */
+static struct block *relayed(void)
+{
+	struct block *block = on_futex(STACK("c:pthread_cond_wait", "call"));
+
+	for (uint32_t tid = 12; tid < 14; tid++)
+		verdict__link(block, LINK_WOKE, verdict__task(10, tid, "bus"), JANK_STATE_POLL,
+			      "poll", STACK("c:poll"));
+	return block;
+}
+
+static void test_relays(void)
+{
+	struct block *block = relayed();
+
+	sentence__says(block,
+		       "main thread waited 150 ms in pthread_cond_wait ← call for a condition "
+		       "variable until woken through thread 'bus' (tid 12) by thread 'bus' (tid "
+		       "13), which waited for events in poll",
+		       "the last one known is told");
+
+	block = relayed();
+	verdict__link(block, LINK_WOKE, verdict__task(20, 20, "server"), JANK_STATE_SLEEP,
+		      "clock_nanosleep", STACK("c:usleep", "handle"));
+	sentence__says(block,
+		       "main thread waited 150 ms in pthread_cond_wait ← call for a condition "
+		       "variable until woken through thread 'bus' (tid 12), thread 'bus' (tid 13) "
+		       "by server (pid 20), which slept in clock_nanosleep ← handle",
+		       "tasks that pass an event on are named, the one behind them is told");
+}
+
 static void test_many_threads(void)
 {
 	struct block *block = on_futex(STACK("c:pthread_mutex_lock", "a"));
@@ -384,6 +415,7 @@ int main(void)
 	test_by_nobody();
 	test_end_of_wait();
 	test_several_threads();
+	test_relays();
 	test_many_threads();
 	test_wanting();
 	test_inversion();

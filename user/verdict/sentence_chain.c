@@ -7,8 +7,9 @@
 #include "model/stack.h"
 #include "verdict/sentence.h"
 
-#define NEARLY_ALL  0.9
-#define LINKS_SHOWN 2 /* the report below the sentence, and `chain`, have all of them */
+#define NEARLY_ALL   0.9
+#define LINKS_SHOWN  2 /* the report below the sentence, and `chain`, have all of them */
+#define RELAYS_SHOWN 3 /* the same between two links */
 
 /* True if the sentence already names the task as the peer of the wait. */
 static bool is_peer(const struct block *block, const struct activity *activity,
@@ -38,6 +39,8 @@ static bool ended(const struct link *link)
 	return false;
 }
 
+static const char by_waker[] = " until woken by ";
+
 /* How the link is joined to the wait: " held by ", " until woken by " … */
 static const char *joint(const struct link *link, uint32_t state, const char *reason)
 {
@@ -52,7 +55,7 @@ static const char *joint(const struct link *link, uint32_t state, const char *re
 		return ", waiting for ";
 	if (ended(link))
 		return " until the end of ";
-	return " until woken by ";
+	return by_waker;
 }
 
 /*
@@ -197,21 +200,63 @@ static bool add_task(struct strbuf *sb, const struct block *block, const struct 
 	return of_part;
 }
 
+/*
+ * True if the link only passed an event on: it waited for events until another task woke it, as a
+ * bus, a proxy or a connection's thread does.
+ */
+static bool is_relay(const struct block *block, size_t i)
+{
+	const struct link *link = &block->chain[i];
+
+	return i + 1 < block->chain_cnt && block->chain[i + 1].role == LINK_WOKE &&
+	       link->state == JANK_STATE_POLL &&
+	       (double)link->part_ns[JANK_STATE_POLL] > NEARLY_ALL * (double)link->ns;
+}
+
+/* Returns the link of the task that the relays from there on waited for. */
+static size_t behind_relays(const struct block *block, size_t i)
+{
+	while (is_relay(block, i))
+		i++;
+	return i;
+}
+
+/* Adds " until woken through thread 'gdbus' (tid 7), dbus-daemon (pid 5)". */
+static void add_relays(struct strbuf *sb, const struct block *block, size_t from, size_t to)
+{
+	size_t end = to - from > RELAYS_SHOWN ? from + RELAYS_SHOWN : to;
+
+	for (size_t i = from; i < end; i++) {
+		strbuf__adds(sb, i == from ? " until woken through " : ", ");
+		words__add_task(sb, block, &block->chain[i].task, block->chain[i].process);
+	}
+	if (end < to)
+		strbuf__addf(sb, " and %zu more", to - end);
+}
+
 void sentence__add_chain(struct strbuf *sb, const struct block *block,
 			 const struct activity *waiting, const char *reason, uint64_t ns)
 {
-	size_t end = block->chain_cnt < LINKS_SHOWN ? block->chain_cnt : LINKS_SHOWN;
 	struct activity activity = *waiting;
 	bool of_part = (double)block->chain[0].ns < NEARLY_ALL * (double)ns;
+	size_t shown = 0, i = 0;
 
-	for (size_t i = 0; i < end; i++) {
+	for (; i < block->chain_cnt && shown < LINKS_SHOWN; i++, shown++) {
 		const struct link *link = &block->chain[i];
-		bool goes_on = i + 1 < end;
 		const char *joined = is_peer(block, &activity, &link->task, reason)
 					     ? NULL
 					     : joint(link, activity.state, reason);
+		size_t behind = words__is(joined, by_waker) ? behind_relays(block, i) : i;
+		bool goes_on;
 
+		if (behind > i) {
+			add_relays(sb, block, i, behind);
+			joined = " by ";
+			i = behind;
+			link = &block->chain[i];
+		}
 		of_part = add_task(sb, block, link, joined, of_part);
+		goes_on = i + 1 < block->chain_cnt && shown + 1 < LINKS_SHOWN;
 		add_end(sb, block, link);
 		if (link->state >= JANK_STATE_CNT)
 			return;
@@ -221,8 +266,8 @@ void sentence__add_chain(struct strbuf *sb, const struct block *block,
 		of_part = false;
 		add_deed(sb, block, link, &activity, reason, goes_on);
 	}
-	if (end < block->chain_cnt)
-		strbuf__addf(sb, ", and so on (%zu more)", block->chain_cnt - end);
+	if (i < block->chain_cnt)
+		strbuf__addf(sb, ", and so on (%zu more)", block->chain_cnt - i);
 }
 
 void sentence__add_other(struct strbuf *sb, const struct block *block, const struct sample *sample,

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "model/pid.h"
 #include "verdict/sentence.h"
 
@@ -87,10 +88,18 @@ static void add_pipe(struct strbuf *sb, const struct block *block, const struct 
 		strbuf__adds(sb, words__is(reason, "eventfd") ? "an eventfd" : "a pipe");
 }
 
+/* A loop's own eventfd tells less than the function that runs the loop. */
+static bool is_only_alarm(const struct wait_object *waited, const char *reason)
+{
+	return reason && !words__is(reason, "eventfd") && waited->target &&
+	       text__begins(waited->target, "eventfd");
+}
+
 static void add_poll(struct strbuf *sb, const struct block *block, const struct activity *m,
 		     const char *reason)
 {
-	if (has_end(m->waited) && !words__is(reason, "child")) {
+	if (has_end(m->waited) && !words__is(reason, "child") &&
+	    !is_only_alarm(m->waited, reason)) {
 		strbuf__adds(sb, words__is(reason, "connect") ? " for a connection to " : " for ");
 		add_end(sb, block, m->waited);
 	} else if (words__is(reason, "timeout")) {
