@@ -28,15 +28,10 @@
 /*
  * KREAD: in typed probes a plain load. Of a pointer it costs the start 2 ms from 6.3 on, each time
  * the verifier walks it: for its trust it searches the kernel's types by name
- * (btf_nested_type_is_trusted). A rare program (JANK_RARE) reads pointers by the helper.
+ * (btf_nested_type_is_trusted). A rare program (JANK_RARE) reads by the helper.
  */
-#ifdef JANK_PLAIN
+#if defined(JANK_PLAIN) || defined(JANK_RARE)
 #define KREAD(ptr, field) BPF_CORE_READ(ptr, field)
-#elif defined(JANK_RARE)
-#define KERNEL_POINTER 5 /* pointer_type_class of __builtin_classify_type */
-#define KREAD(ptr, field)                                                                          \
-	__builtin_choose_expr(__builtin_classify_type((ptr)->field) == KERNEL_POINTER,             \
-			      BPF_CORE_READ(ptr, field), (ptr)->field)
 #else
 #define KREAD(ptr, field) ((ptr)->field)
 #endif
