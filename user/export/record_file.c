@@ -16,7 +16,8 @@
 
 #include "export/sink.h"
 
-#define LOCK_TRIES 16
+/* Each try needs another process that replaces the file: it may delete many records in a row. */
+#define LOCK_TRIES 1000
 #define CHUNK	   65536
 
 static const char *const names[][2] = {
