@@ -55,7 +55,7 @@ static uint64_t no_return_address(void)
 {
 	uintptr_t address = (uintptr_t)another + 16;
 
-	while (is_behind_call((const uint8_t *)address - CALL_BYTES))
+	while (is_behind_call(OWN_MACHINE, (const uint8_t *)address - CALL_BYTES))
 		address++;
 	return address;
 }

@@ -14,33 +14,49 @@
 #include "tests/tap.h"
 
 struct form {
+	uint16_t machine;
 	const char *hex, *what;
 	bool call;
 };
 
 static const struct form forms[] = {
-#ifdef __aarch64__
-	{ "1f2003d5 10000094", "bl", true },	   { "1f2003d5 00003fd6", "blr x0", true },
-	{ "1f2003d5 c0033fd6", "blr x30", true },  { "1f2003d5 1f083fd6", "blraaz x0", true },
-	{ "1f2003d5 10000014", "b", false },	   { "1f2003d5 00001fd6", "br x0", false },
-	{ "10000094 1f2003d5", "bl, nop", false }, { "1f2003d5 c0035fd6", "ret", false },
-	{ "00000000 00000000", "nothing", false },
-#else
-	{ "909090 e810000000", "call", true },
-	{ "9090909090 90ffd0", "call *%rax", true },
-	{ "90909090 9041ffd4", "call *%r12", true },
-	{ "9090909090 ff5310", "call *16(%rbx)", true },
-	{ "90909090 ff542408", "call *8(%rsp)", true },
-	{ "90 ff9424a0000000", "call *160(%rsp)", true },
-	{ "9090 ff1510000000", "call *16(%rip)", true },
-	{ "90 ff14c510000000", "call *16(,%rax,8)", true },
-	{ "9090909090 90ff13", "call *(%rbx)", true },
-	{ "909090909090 ffe0", "jmp *%rax", false },
-	{ "909090 e910000000", "jmp", false },
-	{ "9090909090909090", "nop", false },
-	{ "9090909090 ff1590", "a truncated call", false },
-	{ "0000000000000000", "nothing", false },
-#endif
+	{ EM_AARCH64, "1f2003d5 10000094", "bl", true },
+	{ EM_AARCH64, "1f2003d5 00003fd6", "blr x0", true },
+	{ EM_AARCH64, "1f2003d5 c0033fd6", "blr x30", true },
+	{ EM_AARCH64, "1f2003d5 1f083fd6", "blraaz x0", true },
+	{ EM_AARCH64, "1f2003d5 10000014", "b", false },
+	{ EM_AARCH64, "1f2003d5 00001fd6", "br x0", false },
+	{ EM_AARCH64, "10000094 1f2003d5", "bl, nop", false },
+	{ EM_AARCH64, "1f2003d5 c0035fd6", "ret", false },
+	{ EM_AARCH64, "00000000 00000000", "nothing", false },
+	{ EM_ARM, "0000a0e1 100000eb", "arm: bl", true },
+	{ EM_ARM, "0000a0e1 1000000b", "arm: bleq", true },
+	{ EM_ARM, "0000a0e1 100000fa", "arm: blx to Thumb code", true },
+	{ EM_ARM, "0000a0e1 33ff2fe1", "arm: blx r3", true },
+	{ EM_ARM, "0000a0e1 100000ea", "arm: b", false },
+	{ EM_ARM, "0000a0e1 1eff2fe1", "arm: bx lr", false },
+	{ EM_ARM, "00bf00bf 00f010f8", "Thumb: bl", true },
+	{ EM_ARM, "00bf00bf fff710ff", "Thumb: bl, backwards", true },
+	{ EM_ARM, "00bf00bf 00f010e8", "Thumb: blx to arm code", true },
+	{ EM_ARM, "00bf00bf 00bf9847", "Thumb: blx r3", true },
+	{ EM_ARM, "00bf00bf 00bf7047", "Thumb: bx lr", false },
+	{ EM_ARM, "00bf00bf 00bf00bf", "Thumb: nop", false },
+	{ EM_ARM, "00000000 00000000", "nothing", false },
+	{ EM_X86_64, "909090 e810000000", "call", true },
+	{ EM_X86_64, "9090909090 90ffd0", "call *%rax", true },
+	{ EM_X86_64, "90909090 9041ffd4", "call *%r12", true },
+	{ EM_X86_64, "9090909090 ff5310", "call *16(%rbx)", true },
+	{ EM_X86_64, "90909090 ff542408", "call *8(%rsp)", true },
+	{ EM_X86_64, "90 ff9424a0000000", "call *160(%rsp)", true },
+	{ EM_X86_64, "9090 ff1510000000", "call *16(%rip)", true },
+	{ EM_386, "90 ff14c510000000", "call *16(,%eax,8)", true },
+	{ EM_386, "9090909090 90ff13", "call *(%ebx)", true },
+	{ EM_X86_64, "909090909090 ffe0", "jmp *%rax", false },
+	{ EM_X86_64, "909090 e910000000", "jmp", false },
+	{ EM_X86_64, "9090909090909090", "nop", false },
+	{ EM_X86_64, "9090909090 ff1590", "a truncated call", false },
+	{ EM_X86_64, "0000000000000000", "nothing", false },
+	{ EM_MIPS, "909090 e810000000", "a call, on a machine that is not known", false },
 };
 
 static void test_forms(void)
@@ -49,7 +65,8 @@ static void test_forms(void)
 		uint8_t code[CALL_BYTES] = {};
 		size_t cnt = hex(forms[i].hex, code, sizeof(code));
 
-		ok(cnt == CALL_BYTES && is_behind_call(code) == forms[i].call, "%s", forms[i].what);
+		ok(cnt == CALL_BYTES && is_behind_call(forms[i].machine, code) == forms[i].call,
+		   "%s", forms[i].what);
 	}
 }
 

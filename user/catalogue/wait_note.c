@@ -289,7 +289,7 @@ size_t return_addresses__keep(const struct code_of *of, uint64_t *addresses, siz
 
 	for (size_t i = 0; i < cnt; i++)
 		if (read_code(of, addresses[i] - CALL_BYTES, code, sizeof(code)) &&
-		    is_behind_call(code))
+		    is_behind_call(OWN_MACHINE, code))
 			addresses[kept++] = addresses[i];
 	return kept;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Instruction sets, and call sites of this machine. */
+/* Instruction sets, and call sites. */
 #include "base/code/insn.h"
 
 #include <stddef.h>
@@ -18,7 +18,6 @@ const struct insn_arch *insn_arch__by_machine(uint16_t elf_machine)
 
 /* --- call sites */
 
-#ifdef __aarch64__
 static uint32_t last_insn(const uint8_t *code)
 {
 	uint32_t ret;
@@ -27,26 +26,22 @@ static uint32_t last_insn(const uint8_t *code)
 	return ret;
 }
 
-bool is_behind_call(const uint8_t *code)
+static bool is_arm64_call(uint32_t insn)
 {
-	uint32_t insn = last_insn(code);
-
 	return (insn & 0xfc000000) == 0x94000000 || /* bl */
 	       (insn & 0xfffffc1f) == 0xd63f0000 || /* blr */
 	       (insn & 0xfefff800) == 0xd63f0800;   /* blraa and its variants */
 }
 
-bool call_site__target(const uint8_t *code, uint64_t address, uint64_t *ret)
+static bool is_arm_call(uint32_t insn)
 {
-	uint32_t insn = last_insn(code);
-	int64_t words = (int64_t)((uint64_t)insn << 38) >> 38;
-
-	if ((insn & 0xfc000000) != 0x94000000)
-		return false;
-	*ret = address - sizeof(insn) + words * 4;
-	return true;
+	return (insn & 0x0f000000) == 0x0b000000 || /* bl, blx with an immediate */
+	       (insn & 0xfe000000) == 0xfa000000 ||
+	       (insn & 0x0ffffff0) == 0x012fff30 || /* blx REG */
+	       (insn & 0xd000f800) == 0xd000f000 || /* the same in Thumb state */
+	       (insn & 0xd001f800) == 0xc000f000 || (insn >> 16 & 0xff87) == 0x4780;
 }
-#else
+
 /* call *REG or *MEMORY: ff /2; the addressing form gives the length */
 static bool is_indirect(const uint8_t *insn, size_t len)
 {
@@ -67,10 +62,8 @@ static bool is_indirect(const uint8_t *insn, size_t len)
 	return want == len;
 }
 
-bool is_behind_call(const uint8_t *code)
+static bool is_x86_call(const uint8_t *end)
 {
-	const uint8_t *end = code + CALL_BYTES;
-
 	if (end[-5] == 0xe8)
 		return true;
 	for (size_t len = 2; len <= 7; len++)
@@ -79,7 +72,32 @@ bool is_behind_call(const uint8_t *code)
 	return false;
 }
 
-bool call_site__target(const uint8_t *code, uint64_t address, uint64_t *ret)
+bool is_behind_call(uint16_t machine, const uint8_t *code)
+{
+	switch (machine) {
+	case EM_X86_64:
+	case EM_386:
+		return is_x86_call(code + CALL_BYTES);
+	case EM_AARCH64:
+		return is_arm64_call(last_insn(code));
+	case EM_ARM:
+		return is_arm_call(last_insn(code));
+	}
+	return false;
+}
+
+static bool arm64_target(const uint8_t *code, uint64_t address, uint64_t *ret)
+{
+	uint32_t insn = last_insn(code);
+	int64_t words = (int64_t)((uint64_t)insn << 38) >> 38;
+
+	if ((insn & 0xfc000000) != 0x94000000)
+		return false;
+	*ret = address - sizeof(insn) + words * 4;
+	return true;
+}
+
+static bool x86_target(const uint8_t *code, uint64_t address, uint64_t *ret)
 {
 	int32_t displacement;
 
@@ -92,4 +110,15 @@ bool call_site__target(const uint8_t *code, uint64_t address, uint64_t *ret)
 	*ret = address + displacement;
 	return true;
 }
-#endif
+
+bool call_site__target(uint16_t machine, const uint8_t *code, uint64_t address, uint64_t *ret)
+{
+	switch (machine) {
+	case EM_X86_64:
+	case EM_386:
+		return x86_target(code, address, ret);
+	case EM_AARCH64:
+		return arm64_target(code, address, ret);
+	}
+	return false;
+}

@@ -8,6 +8,7 @@
 #ifndef JANK_BASE_CODE_INSN_H
 #define JANK_BASE_CODE_INSN_H
 
+#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -64,19 +65,25 @@ extern const struct insn_arch insn_x86, insn_arm64;
 const struct insn_arch *insn_arch__by_machine(uint16_t elf_machine);
 
 /*
- * --- call sites: whether an address is a return address, judged by the code before it, in this
- * machine's instruction set.
+ * --- call sites: whether an address is a return address, judged by the code before it. machine:
+ * EM_* of that code; x86-64, i386, arm64, arm in both its states. Other machines have no calls.
  */
+
+#ifdef __aarch64__
+#define OWN_MACHINE EM_AARCH64
+#else
+#define OWN_MACHINE EM_X86_64
+#endif
 
 #define CALL_BYTES 8 /* bytes to read before the address */
 
 /* True if a call ends at the address. code: the CALL_BYTES bytes before the address. */
-bool is_behind_call(const uint8_t *code);
+bool is_behind_call(uint16_t machine, const uint8_t *code);
 
 /*
  * The target of the direct call before the address. False: the call is through a register or
- * memory, or there is no call.
+ * memory, there is no call, or the code is arm's.
  */
-bool call_site__target(const uint8_t *code, uint64_t address, uint64_t *ret);
+bool call_site__target(uint16_t machine, const uint8_t *code, uint64_t address, uint64_t *ret);
 
 #endif

@@ -26,6 +26,8 @@ int symbolizer__new(const struct symbolizer_opts *opts, struct symbolizer **ret,
 		return err__set(err, ENOMEM, "out of memory");
 	sym->demangle = opts->demangle;
 	sym->max_cache_bytes = opts->max_cache_bytes ?: CACHE_BYTES_DEFAULT;
+	sym->env.machine = opts->machine;
+	sym->env.other = opts->other;
 	sym->this_kernel = !opts->kallsyms;
 	sym->kallsyms = strdup(opts->kallsyms ?: "/proc/kallsyms");
 	sym->env.proc = strdup(opts->proc ?: "/proc");

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 struct symbolizer;
+struct copy_event;
 
 struct symbolizer_opts {
 	const char *kallsyms;  /* NULL: /proc/kallsyms; "": no kernel symbols */
@@ -21,6 +22,13 @@ struct symbolizer_opts {
 	const char *proc;      /* NULL: /proc (tests set another) */
 	bool demangle;
 	uint64_t max_cache_bytes; /* soft limit, 0: 24 MiB */
+	/* Of stack copies that were recorded elsewhere (tests): */
+	uint16_t machine; /* EM_* of 64-bit threads; 0: this machine's */
+	/*
+	 * the stack that a handler on a signal stack has interrupted, with its begin as the stack
+	 * pointer (borrowed); NULL: the probes copy one stack
+	 */
+	const struct copy_event *other;
 };
 
 int symbolizer__new(const struct symbolizer_opts *opts, struct symbolizer **ret, struct err *err);
@@ -195,7 +203,6 @@ void symbolizer__trim(struct symbolizer *sym);
  */
 void symbolizer__rest(struct symbolizer *sym, uint64_t now_ns);
 
-struct copy_event;
 struct unwound;
 
 /* The functions above, and symbolizer__unwind (unwind.h). */

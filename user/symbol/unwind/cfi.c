@@ -297,7 +297,7 @@ static void fill(struct cfi *cfi, uint64_t offset, bool exact, struct cfi_row *r
 	row->at_entry = cfi->entry && vaddr - cfi->entry < ENTRY_BYTES;
 	row->behind_call = offset >= sizeof(code) &&
 			   !cfi__code(cfi, offset - sizeof(code), code, sizeof(code)) &&
-			   is_behind_call(code);
+			   is_behind_call(cfi->machine, code);
 	look_up(cfi, vaddr - !exact, row);
 	row->of_go = cfi->keeps_fp;
 	row->managed |= !row->has_table && cfi->keeps_fp;

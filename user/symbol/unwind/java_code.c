@@ -99,7 +99,7 @@ bool java_code__returns_to(struct process_env *env, struct process *process,
 
 	if (known && *known == pc)
 		return true;
-	res = tables__behind_call(env, process, region, pc);
+	res = tables__behind_call(env, process, EM_X86_64, region, pc);
 	if (res)
 		return res > 0;
 	if (tables__code(env, process, region, pc, code, sizeof(code)) ||

@@ -137,7 +137,7 @@ int tables__file_code(struct process_env *env, const struct process *process,
 	return ret;
 }
 
-int tables__behind_call(struct process_env *env, struct process *process,
+int tables__behind_call(struct process_env *env, struct process *process, uint16_t machine,
 			const struct region *region, uint64_t addr)
 {
 	uint64_t *slot;
@@ -156,7 +156,7 @@ int tables__behind_call(struct process_env *env, struct process *process,
 	ret = tables__code(env, process, region, addr - CALL_BYTES, code, sizeof(code));
 	if (ret)
 		return ret;
-	ret = is_behind_call(code);
+	ret = is_behind_call(machine, code);
 	if (slot && ret)
 		*slot = addr;
 	return ret;

@@ -39,9 +39,9 @@ int tables__file_code(struct process_env *env, const struct process *process,
 
 /*
  * Returns 1 when an address in code without a row follows a call, 0 when it does not, or -errno
- * when the code cannot be read.
+ * when the code cannot be read. machine: EM_* of the code.
  */
-int tables__behind_call(struct process_env *env, struct process *process,
+int tables__behind_call(struct process_env *env, struct process *process, uint16_t machine,
 			const struct region *region, uint64_t addr);
 
 /*

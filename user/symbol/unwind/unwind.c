@@ -2,7 +2,6 @@
 /* The walk from frame to frame, by the step that fits each place. See unwind.h. */
 #include "symbol/unwind/unwind.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <string.h>
 
@@ -10,16 +9,6 @@
 #include "symbol/languages/language.h"
 #include "symbol/names/symbolize_parts.h"
 #include "symbol/unwind/walk.h"
-
-#ifdef __aarch64__
-#define MACHINE_64   EM_AARCH64
-#define MACHINE_32   EM_ARM
-#define BYTECODE_REG 22
-#else
-#define MACHINE_64   EM_X86_64
-#define MACHINE_32   EM_386
-#define BYTECODE_REG 13
-#endif
 
 static void run(struct walk *w);
 
@@ -47,7 +36,7 @@ static bool is_called_from(struct walk *w, uint64_t pc, struct unwind_place *ret
 	return walk__is_called_from(w, pc, ret) && ret->row.has_table &&
 	       !tables__code(w->env, w->process, ret->region, pc - sizeof(code), code,
 			     sizeof(code)) &&
-	       !call_site__target(code, pc, &callee);
+	       !call_site__target(w->arch->machine, code, pc, &callee);
 }
 
 static void go_to(struct walk *w, const struct unwind_place *place, uint64_t slot)
@@ -125,10 +114,11 @@ static enum unwind_step step(struct walk *w, uint64_t *pc)
 	w->by_fp = w->by_fp && !w->at.row.has_table;
 	if (w->at.row.has_table)
 		return unwind_table__step(w, pc);
-	if (w->arch->machine == EM_ARM)
-		return STEP_NONE; /* the rest reads instructions, of arm64 */
-	if (w->at.exact && unwind_signal__is_trampoline(w, &w->at))
-		return unwind_signal__step(w, pc);
+	if (!w->arch->code)
+		return STEP_NONE; /* the rest reads instructions */
+	took = unwind_signal__step(w, pc);
+	if (took != STEP_NONE)
+		return took;
 	took = unwind_frame__step(w, pc);
 	behind = took == STEP_NONE || took == STEP_ENDS ? step_behind(w, pc) : STEP_NONE;
 	return behind == STEP_NONE ? took : behind;
@@ -171,7 +161,7 @@ static void note_frame(struct walk *w)
 	if (!framed)
 		frame->fp = 0;
 	if (frame->exact)
-		walk__reg(w, BYTECODE_REG, &frame->bytecode);
+		walk__reg(w, w->arch->bytecode, &frame->bytecode);
 	frame->in_file = w->at.region->mapped->kind == MAPPED_FILE;
 	frame->index = w->ret->cnt - 1;
 	w->frame_cnt++;
@@ -206,16 +196,19 @@ static void run(struct walk *w)
 }
 
 /* The thread's pc, which is the whole result until the walk. */
-static void begin(struct walk *w, const struct copy_event *copy, struct unwound *ret)
+static void begin(const struct symbolizer *sym, struct walk *w, const struct copy_event *copy,
+		  struct unwound *ret)
 {
-	bool is_32 = copy->rec.hdr.flags & JANK_COPY_32BIT;
+	uint16_t machine = sym->env.machine ?: OWN_MACHINE;
 
 	*w = (struct walk){ .copy = copy, .ret = ret };
 	ret->module = NULL;
 	ret->used_sz = 0;
 	ret->script_cnt = 0;
 	ret->end = STACK_END_NO_TABLE;
-	walk__begin(w, unwind_arch__of(is_32 ? MACHINE_32 : MACHINE_64));
+	if (copy->rec.hdr.flags & JANK_COPY_32BIT)
+		machine = unwind_arch__narrow(machine);
+	walk__begin(w, unwind_arch__of(machine));
 }
 
 static void walk(struct symbolizer *sym, struct walk *w)
@@ -245,7 +238,7 @@ int symbolizer__unwind(struct symbolizer *sym, const struct copy_event *copies,
 	struct walk w;
 
 	for (size_t i = 0; i < cnt; i++) {
-		begin(&w, &copies[i], &rets[i]);
+		begin(sym, &w, &copies[i], &rets[i]);
 		if (!sym->remote)
 			walk(sym, &w);
 	}

@@ -13,160 +13,6 @@
 #include "base/code/insn.h"
 #include "symbol/unwind/walk.h"
 
-/* --- What instructions do to a function's frame, on this machine's architecture */
-
-#define UNWIND_PROLOGUE 16 /* bytes of a function's first instructions */
-#ifdef __aarch64__
-#define UNWIND_BEFORE 0 /* bytes before an instruction */
-#else
-#define UNWIND_BEFORE 1
-#endif
-#define UNWIND_STUB 16 /* bytes of a linker stub */
-
-static bool unwind_code__changes_stack(const uint8_t *code, size_t len);
-
-/* Prologues and epilogues as compilers and linkers emit them. */
-
-#ifdef __aarch64__
-
-#define RET	   0xd65f03c0
-#define BTI_C	   0xd503245f
-#define MOV_FP_SP  0x910003fd
-#define PUSH_LINK  0xa9bf7bf0			    /* stp x16, x30, [sp, #-16]! */
-#define BR_X17	   0xd61f0220			    /* the last instruction of PLT0 */
-#define IS_PUSH(i) (((i)&0xffc07fff) == 0xa9807bfd) /* stp x29, x30, [sp, #-n]! */
-
-static uint32_t insn_at(const uint8_t *code)
-{
-	uint32_t ret;
-
-	memcpy(&ret, code, sizeof(ret));
-	return ret;
-}
-
-/*
- * Returns true when a function that begins with these UNWIND_PROLOGUE bytes sets up a frame
- * pointer. size gets the distance from it to the caller's stack pointer, where that differs between
- * functions; 0: unknown, or the same in all functions.
- */
-static bool unwind_code__sets_up_frame(const uint8_t *code, uint64_t *size)
-{
-	uint32_t insn;
-
-	*size = 0;
-	for (size_t i = 0; i < UNWIND_PROLOGUE; i += sizeof(insn)) {
-		insn = insn_at(code + i);
-		if ((insn & 0xffc07fff) == 0xa9007bfd) /* stp x29, x30, [sp, #n] */
-			return true;
-		if (!IS_PUSH(insn))
-			continue;
-		/*
-		 * The frame pointer equals the stack pointer after this push, and nothing else was
-		 * pushed.
-		 */
-		if (i + 4 < UNWIND_PROLOGUE && insn_at(code + i + 4) == MOV_FP_SP &&
-		    !unwind_code__changes_stack(code, i))
-			*size = (128 - (insn >> 15 & 0x7f)) * 8;
-		return true;
-	}
-	return false;
-}
-
-/* Returns true when the code moves the stack pointer, or calls. */
-static bool unwind_code__changes_stack(const uint8_t *code, size_t len)
-{
-	uint32_t insn;
-
-	for (size_t i = 0; i + sizeof(insn) <= len; i += sizeof(insn)) {
-		insn = insn_at(code + i);
-		if ((insn & 0x7f8003ff) == 0x510003ff || /* sub sp, sp, #n */
-		    (insn & 0x3f0003e0) == 0x290003e0 || /* pairs */
-		    (insn & 0xffe00fff) == 0xf8000ffe || /* str x30, [sp, #-n]! */
-		    (insn & 0xfc000000) == 0x94000000 || /* calls */
-		    (insn & 0xfffffc1f) == 0xd63f0000)
-			return true;
-	}
-	return false;
-}
-
-/*
- * Returns true when the function is about to make its frame at `code`, or has removed it. code:
- * UNWIND_PROLOGUE bytes from there, UNWIND_BEFORE before it. slot gets the position of the return
- * address in words above the stack pointer; unused where a register holds it.
- */
-static bool unwind_code__is_frameless(const uint8_t *code, unsigned *slot)
-{
-	uint32_t insn = insn_at(code);
-
-	*slot = 0;
-	if (insn == BTI_C)
-		insn = insn_at(code + 4);
-	return insn == RET || insn == PUSH_LINK || IS_PUSH(insn);
-}
-
-/*
- * Returns true when a linker stub (PLT0) has pushed a pair of words before `code`; the second word
- * is the return address. code: UNWIND_STUB bytes before it and after it. Always false on x86-64,
- * where the linker writes tables for its stubs.
- */
-static bool unwind_code__pushed_link(const uint8_t *code)
-{
-	bool ends = false;
-
-	for (size_t i = 0; i < UNWIND_STUB && !ends; i += sizeof(uint32_t))
-		ends = insn_at(code + i) == BR_X17;
-	for (size_t i = sizeof(uint32_t); ends && i <= UNWIND_STUB; i += sizeof(uint32_t))
-		if (insn_at(code - i) == PUSH_LINK)
-			return true;
-	return false;
-}
-
-#else
-
-static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-
-/* mov %rsp, %rbp, in its two forms; in 32-bit code without the prefix */
-static bool is_mov_to_fp(const uint8_t *code)
-{
-	code += code[0] == 0x48;
-	return (code[0] == 0x89 && code[1] == 0xe5) || (code[0] == 0x8b && code[1] == 0xec);
-}
-
-static bool unwind_code__sets_up_frame(const uint8_t *code, uint64_t *size)
-{
-	*size = 0;
-	if (!memcmp(code, endbr64, 3))
-		code += sizeof(endbr64);
-	return code[0] == 0x55 && is_mov_to_fp(code + 1);
-}
-
-/* The scan may start within an instruction, so it may see a change where there is none. */
-bool unwind_code__changes_stack(const uint8_t *code, size_t len)
-{
-	for (size_t i = 0; i + 2 < len; i++)
-		if ((code[i] == 0x55 && is_mov_to_fp(code + i + 1)) ||
-		    ((code[i] == 0x81 || code[i] == 0x83) && code[i + 1] == 0xec) ||
-		    (code[i] == 0x8d && code[i + 1] == 0x64))
-			return true;
-	return len && (code[0] >= 0x50 && code[0] <= 0x57);
-}
-
-static bool unwind_code__is_frameless(const uint8_t *code, unsigned *slot)
-{
-	uint64_t size;
-
-	*slot = code[-1] == 0x55 && is_mov_to_fp(code);
-	return *slot || code[0] == 0xc3 || code[0] == 0xc2 ||
-	       unwind_code__sets_up_frame(code, &size);
-}
-
-static bool unwind_code__pushed_link(const uint8_t *code)
-{
-	return false;
-}
-
-#endif
-
 #define FUNCTION_MAX (1u << 20)
 #define LEAF_MAX     1024 /* bytes of a function without a frame */
 #define NEAR	     (1u << 20)
@@ -186,7 +32,7 @@ static bool callee_of(struct walk *w, const struct unwind_place *place, uint64_t
 	uint8_t code[CALL_BYTES];
 
 	return code_at(w, place->region, place->pc - sizeof(code), code, sizeof(code)) &&
-	       call_site__target(code, place->pc, ret);
+	       call_site__target(w->arch->machine, code, place->pc, ret);
 }
 
 bool walk__is_managed(const struct unwind_place *place)
@@ -200,11 +46,13 @@ bool walk__is_managed(const struct unwind_place *place)
  */
 static bool has_no_frame_yet(struct walk *w, uint64_t *ret_slot)
 {
-	uint8_t code[UNWIND_BEFORE + UNWIND_PROLOGUE];
+	uint8_t code[FRAME_CODE_BEFORE + FRAME_CODE_PROLOGUE];
+	const struct frame_code *of = w->arch->code;
 	unsigned slot;
 
-	if (!code_at(w, w->at.region, w->at.pc - UNWIND_BEFORE, code, sizeof(code)) ||
-	    !unwind_code__is_frameless(code + UNWIND_BEFORE, &slot))
+	if (!code_at(w, w->at.region, w->at.pc - of->before, code,
+		     of->before + FRAME_CODE_PROLOGUE) ||
+	    !of->is_frameless(code + of->before, &slot))
 		return false;
 	*ret_slot = w->low + slot * w->arch->word;
 	return true;
@@ -213,12 +61,12 @@ static bool has_no_frame_yet(struct walk *w, uint64_t *ret_slot)
 /* Leaves the linker stub that resolves a function by its number. */
 static bool leave_stub(struct walk *w, uint64_t *pc)
 {
-	uint8_t code[2 * UNWIND_STUB];
+	uint8_t code[2 * FRAME_CODE_STUB];
 	struct unwind_place caller;
 
 	if (w->arch->link == NO_REG ||
-	    !code_at(w, w->at.region, w->at.pc - UNWIND_STUB, code, sizeof(code)) ||
-	    !unwind_code__pushed_link(code + UNWIND_STUB) ||
+	    !code_at(w, w->at.region, w->at.pc - FRAME_CODE_STUB, code, sizeof(code)) ||
+	    !w->arch->code->pushed_link(code + FRAME_CODE_STUB) ||
 	    !walk__word(w, w->low + w->arch->word, pc))
 		return false;
 	*pc &= w->arch->pc_mask;
@@ -246,7 +94,8 @@ static bool is_straight(struct walk *w, uint64_t begin)
 	uint8_t code[LEAF_MAX];
 	uint64_t len = w->at.pc - begin;
 
-	return code_at(w, w->at.region, begin, code, len) && !unwind_code__changes_stack(code, len);
+	return code_at(w, w->at.region, begin, code, len) &&
+	       !w->arch->code->changes_stack(code, len);
 }
 
 static bool may_begin(struct walk *w, uint64_t addr)
@@ -272,14 +121,14 @@ static bool is_frameless(struct walk *w, struct unwind_place *ret)
 
 /*
  * Returns true when the function that the caller called is this one, and keeps a frame pointer.
- * size: see unwind_code__sets_up_frame.
+ * size: see struct frame_code.
  */
 static bool keeps_frame(struct walk *w, const struct unwind_place *caller, uint64_t *size)
 {
 	uint64_t begin =
 		tables__function(w->env, w->process, w->at.region, w->at.pc - !w->at.exact);
 	uint64_t callee;
-	uint8_t code[UNWIND_PROLOGUE];
+	uint8_t code[FRAME_CODE_PROLOGUE];
 	bool direct = callee_of(w, caller, &callee);
 
 	if (direct && begin && callee != begin)
@@ -288,7 +137,7 @@ static bool keeps_frame(struct walk *w, const struct unwind_place *caller, uint6
 		begin = direct ? callee : 0;
 	return begin && begin <= w->at.pc && w->at.pc - begin < FUNCTION_MAX &&
 	       code_at(w, w->at.region, begin, code, sizeof(code)) &&
-	       unwind_code__sets_up_frame(code, size);
+	       w->arch->code->sets_up_frame(code, size);
 }
 
 static enum unwind_step outside(struct walk *w, uint64_t fp)

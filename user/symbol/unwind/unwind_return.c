@@ -31,7 +31,7 @@ static enum proof prove(struct walk *w, const struct unwind_place *caller, uint6
 	if (tables__code(w->env, w->process, caller->region, caller->pc - sizeof(code), code,
 			 sizeof(code)))
 		return REFUTED;
-	if (!call_site__target(code, caller->pc, &callee))
+	if (!call_site__target(w->arch->machine, code, caller->pc, &callee))
 		return UNPROVEN;
 	to = proc_maps__find(&w->process->maps, callee);
 	if (to != at)
@@ -126,12 +126,9 @@ bool unwind_return__keeps(struct walk *w, unsigned reg, uint64_t slot)
 	unsigned kept = 0, i = 0;
 	uint64_t at;
 
-#ifndef __x86_64__
-	return false;
-#endif
 	while (i < PATH_REGS && dwarf_of[i] != reg)
 		i++;
-	if (w->arch->word != 8 || i == PATH_REGS)
+	if (w->arch->machine != EM_X86_64 || i == PATH_REGS)
 		return false;
 	paths__follow(w, w->at.region, w->at.pc, 0, &paths);
 	for (unsigned nr = 0; nr < paths.result_cnt; nr++) {
@@ -151,10 +148,7 @@ enum unwind_step unwind_return__step(struct walk *w, uint64_t *pc)
 	struct return_place found;
 	struct paths paths;
 
-#ifndef __x86_64__
-	return STEP_NONE;
-#endif
-	if (w->arch->word != 8 || !(w->known >> w->arch->sp & 1))
+	if (w->arch->machine != EM_X86_64 || !(w->known >> w->arch->sp & 1))
 		return STEP_NONE;
 	paths__follow(w, w->at.region, w->at.pc, 0, &paths);
 	if (!by_returns(w, &paths, &found) && (w->at.exact || !by_calls(w, &found)))

@@ -16,10 +16,12 @@
 static const uint8_t copied_386[] = { 0, 2, 1, 3, 7, 6, 4, 5, 16 };
 static const uint8_t copied_arm[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 32 };
 
-/* All four on each machine, so that tests can use any of them. */
+/* All four on each machine: a copy may be of another one. */
 static const struct unwind_arch archs[] = {
 	{
 		.machine = EM_X86_64,
+		.code = &frame_code_x86,
+		.bytecode = 13,
 		.word = 8,
 		.sp = 7,
 		.fp = 6,
@@ -31,6 +33,7 @@ static const struct unwind_arch archs[] = {
 	},
 	{
 		.machine = EM_386,
+		.code = &frame_code_x86,
 		.word = 4,
 		.sp = 4,
 		.fp = 5,
@@ -43,6 +46,8 @@ static const struct unwind_arch archs[] = {
 	},
 	{
 		.machine = EM_AARCH64,
+		.code = &frame_code_arm64,
+		.bytecode = 22,
 		.word = 8,
 		.sp = 31,
 		.fp = 29,
@@ -66,6 +71,11 @@ static const struct unwind_arch archs[] = {
 	},
 };
 
+uint16_t unwind_arch__narrow(uint16_t machine)
+{
+	return machine == EM_AARCH64 ? EM_ARM : EM_386;
+}
+
 const struct unwind_arch *unwind_arch__of(uint16_t machine)
 {
 	size_t i = 0;
@@ -87,6 +97,24 @@ static bool in_hole(const struct walk *w, uint64_t off, unsigned size)
 	return w->copy->rec.hole_mask & (1u << first | 1u << last);
 }
 
+static unsigned copied_at(const struct unwind_arch *arch, unsigned reg)
+{
+	return arch->copied ? arch->copied[reg] : reg;
+}
+
+/* Reads the stack that a handler on a signal stack has interrupted. */
+static bool read_other(const struct walk *w, uint64_t addr, unsigned size, uint64_t *ret)
+{
+	const struct copy_event *other = w->env ? w->env->other : NULL;
+	uint64_t off = other ? addr - other->rec.regs[copied_at(w->arch, w->arch->sp)] : 0;
+
+	if (!other || off > other->rec.copy_sz || size > other->rec.copy_sz - off)
+		return false;
+	*ret = 0;
+	memcpy(ret, other->bytes + off, size);
+	return true;
+}
+
 bool walk__read(struct walk *w, uint64_t addr, unsigned size, uint64_t *ret)
 {
 	uint32_t len = w->copy->rec.copy_sz;
@@ -94,11 +122,11 @@ bool walk__read(struct walk *w, uint64_t addr, unsigned size, uint64_t *ret)
 
 	if (addr < w->bottom || off > FAR) {
 		w->why = STACK_END_ASTRAY;
-		return false;
+		return read_other(w, addr, size, ret);
 	}
 	if (off > len || size > len - off) {
 		w->why = w->copy->rec.hdr.flags & JANK_COPY_HOLE ? STACK_END_HOLE : STACK_END_COPY;
-		return false;
+		return read_other(w, addr, size, ret);
 	}
 	if (in_hole(w, off, size)) {
 		w->why = STACK_END_HOLE;
@@ -176,20 +204,16 @@ bool walk__place(struct walk *w, uint64_t pc, bool exact, struct unwind_place *r
  */
 static bool is_goexit(struct walk *w, const struct unwind_place *place)
 {
-#ifdef __aarch64__
 	static const uint8_t nop[] = { 0xe0, 0x03, 0x00, 0xaa }; /* mov x0, x0 */
+	bool has_link = w->arch->link != NO_REG;
 	uint8_t code[8];
 
-	return !tables__code(w->env, w->process, place->region, place->pc - 4, code,
-			     sizeof(code)) &&
-	       !memcmp(code, nop, sizeof(nop)) && (code[7] & 0xfc) == 0x94;
-#else
-	uint8_t code[2];
-
-	return !tables__code(w->env, w->process, place->region, place->pc - 1, code,
-			     sizeof(code)) &&
-	       code[0] == 0x90 && code[1] == 0xe8;
-#endif
+	if (tables__code(w->env, w->process, place->region, place->pc - (has_link ? 4 : 1), code,
+			 has_link ? 8 : 2))
+		return false;
+	if (has_link)
+		return !memcmp(code, nop, sizeof(nop)) && (code[7] & 0xfc) == 0x94;
+	return code[0] == 0x90 && code[1] == 0xe8;
 }
 
 bool walk__is_in_java(const struct walk *w, const struct unwind_place *place)
@@ -206,7 +230,7 @@ bool walk__is_return(struct walk *w, const struct unwind_place *place, bool othe
 		return place->row.behind_call || (place->row.of_go && is_goexit(w, place));
 	if (walk__is_in_java(w, place))
 		return java_code__returns_to(w->env, w->process, place->region, place->pc);
-	res = tables__behind_call(w->env, w->process, place->region, place->pc);
+	res = tables__behind_call(w->env, w->process, w->arch->machine, place->region, place->pc);
 	return res < 0 ? otherwise : res;
 }
 
@@ -234,82 +258,8 @@ void walk__begin(struct walk *w, const struct unwind_arch *arch)
 
 	w->arch = arch;
 	for (unsigned i = 0; i < arch->reg_cnt; i++)
-		walk__set(w, i, rec->regs[arch->copied ? arch->copied[i] : i]);
+		walk__set(w, i, rec->regs[copied_at(arch, i)]);
 	w->bottom = w->low = w->regs[arch->sp];
 	w->ret->addresses[0] = w->regs[arch->pc];
 	w->ret->cnt = 1;
-}
-
-/*
- * --- Signal handlers of code without tables (musl, Go). A handler returns to a system call. The
- * kernel then restores all registers from where it saved them, above the stack pointer.
- */
-
-#ifdef __aarch64__
-#define CONTEXT_REGS                                                                               \
-	312 /* siginfo 128, ucontext up to its sigcontext 176, fault address 8; x0 to x30, sp, pc */
-static const uint8_t forms[][8] = {
-	{ 0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4 }, /* mov x8, #139; svc #0 */
-};
-#define FORM_MAX 8
-
-static int place_of(unsigned reg)
-{
-	return CONTEXT_REGS + 8 * reg;
-}
-#else
-#define CONTEXT_REGS 40 /* in the ucontext, after flags, link, stack; then in the kernel's order */
-static const uint8_t forms[][9] = {
-	{ 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 }, /* mov $15, %rax; syscall */
-	{ 0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05, 0, 0 },	  /* mov $15, %eax; syscall */
-};
-#define FORM_MAX     9
-
-static int place_of(unsigned reg)
-{
-	static const uint8_t order[] = { 13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16 };
-
-	return CONTEXT_REGS + 8 * order[reg];
-}
-#endif
-
-bool unwind_signal__is_trampoline(struct walk *w, const struct unwind_place *place)
-{
-	uint8_t code[FORM_MAX];
-
-	if (w->arch->word != 8 ||
-	    tables__code(w->env, w->process, place->region, place->pc, code, sizeof(code)))
-		return false;
-	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
-		size_t len = forms[i][FORM_MAX - 1] ? FORM_MAX : 7;
-
-#ifdef __aarch64__
-		len = FORM_MAX;
-#endif
-		if (!memcmp(code, forms[i], len))
-			return true;
-	}
-	return false;
-}
-
-enum unwind_step unwind_signal__step(struct walk *w, uint64_t *pc)
-{
-	uint64_t sp, value;
-
-	if (!walk__reg(w, w->arch->sp, &sp))
-		return STEP_NONE;
-	for (unsigned i = 0; i < w->arch->reg_cnt; i++) {
-		if (!walk__word(w, sp + place_of(i), &value))
-			return STEP_ENDS;
-		walk__set(w, i, value);
-	}
-	w->low = w->regs[w->arch->sp];
-	*pc = w->regs[w->arch->pc];
-	return STEP_INTERRUPTED;
-}
-
-bool walk__is_handler_return(struct walk *w, uint64_t pc, struct unwind_place *ret)
-{
-	return walk__place(w, pc, true, ret) &&
-	       ((ret->row.has_table && ret->row.signal) || unwind_signal__is_trampoline(w, ret));
 }

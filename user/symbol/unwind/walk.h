@@ -13,6 +13,38 @@
 
 #define NO_REG 0xff
 
+#define FRAME_CODE_BEFORE   1  /* most bytes before an instruction that are looked at */
+#define FRAME_CODE_PROLOGUE 16 /* bytes of a function's first instructions */
+#define FRAME_CODE_STUB	    16 /* bytes of a linker stub */
+
+/* frame_code.c: what the instructions of a machine do to a function's frame. */
+struct frame_code {
+	uint8_t before; /* bytes before an instruction that is_frameless reads */
+	/*
+	 * Returns true when a function that begins with these FRAME_CODE_PROLOGUE bytes sets up a
+	 * frame pointer. size gets the distance from it to the caller's stack pointer, where that
+	 * differs between functions; 0: unknown, or the same in all functions.
+	 */
+	bool (*sets_up_frame)(const uint8_t *code, uint64_t *size);
+	/* Returns true when the code moves the stack pointer, or (arm64) calls. */
+	bool (*changes_stack)(const uint8_t *code, size_t len);
+	/*
+	 * Returns true when the function is about to make its frame at `code`, or has removed it.
+	 * code: FRAME_CODE_PROLOGUE bytes from there, `before` bytes before it. slot gets the
+	 * position of the return address in words above the stack pointer; unused where a register
+	 * holds it.
+	 */
+	bool (*is_frameless)(const uint8_t *code, unsigned *slot);
+	/*
+	 * Returns true when a linker stub (PLT0) has pushed a pair of words before `code`; the
+	 * second word is the return address. code: FRAME_CODE_STUB bytes before it and after it.
+	 * NULL where calls push the return address.
+	 */
+	bool (*pushed_link)(const uint8_t *code);
+};
+
+extern const struct frame_code frame_code_x86, frame_code_arm64;
+
 /* An instruction set, with the register numbers of its unwind tables. */
 struct unwind_arch {
 	uint16_t machine; /* EM_* */
@@ -20,9 +52,11 @@ struct unwind_arch {
 	uint8_t sp, fp, pc;
 	uint8_t link; /* register with the return address where no call pushes it; or NO_REG */
 	uint8_t reg_cnt;
-	uint64_t saved;	       /* bit mask of callee-saved registers */
-	uint64_t pc_mask;      /* arm64 signs return addresses in the bits above */
-	const uint8_t *copied; /* index of each register in the copy; NULL: its number */
+	uint64_t saved;		       /* bit mask of callee-saved registers */
+	uint64_t pc_mask;	       /* arm64 signs return addresses in the bits above */
+	const uint8_t *copied;	       /* index of each register in the copy; NULL: its number */
+	const struct frame_code *code; /* NULL: its instructions are not read */
+	uint8_t bytecode; /* register of V8's interpreter with its bytecode; 64 bits only */
 };
 
 /* Position of a walk: an address and what is known about it. */
@@ -61,6 +95,9 @@ enum unwind_step {
 	STEP_NONE, /* this method finds no caller; try another */
 	STEP_ENDS, /* no method finds a caller: see walk.why */
 };
+
+/* Returns the machine (EM_*) of the 32-bit programs of x86-64 or arm64. */
+uint16_t unwind_arch__narrow(uint16_t machine);
 
 /* Returns the instruction set of an EM_*: x86-64, i386, arm64 or arm. */
 const struct unwind_arch *unwind_arch__of(uint16_t machine);
@@ -109,13 +146,6 @@ void walk__leave_leaf(struct walk *w, uint64_t slot, uint64_t saved);
 bool walk__is_handler_return(struct walk *w, uint64_t pc, struct unwind_place *ret);
 
 /*
- * Step through the registers that the kernel saved on the stack for a signal. The
- * code that the handler returns to identifies the frame.
- */
-bool unwind_signal__is_trampoline(struct walk *w, const struct unwind_place *place);
-enum unwind_step unwind_signal__step(struct walk *w, uint64_t *pc);
-
-/*
  * unwind_frame.c: returns true in code of compilers that always keep a frame pointer: without a
  * file, or a long stretch of code without a table.
  */
@@ -125,6 +155,11 @@ bool walk__is_managed(const struct unwind_place *place);
 
 /* unwind_table.c: step by the unwind table */
 enum unwind_step unwind_table__step(struct walk *w, uint64_t *pc);
+/*
+ * unwind_signal.c: step through the registers that the kernel saved on the stack for a signal. The
+ * code that the handler returns to identifies the frame. STEP_NONE: it is other code.
+ */
+enum unwind_step unwind_signal__step(struct walk *w, uint64_t *pc);
 /* unwind_frame.c: step without a table */
 enum unwind_step unwind_frame__step(struct walk *w, uint64_t *pc);
 /* unwind_table.c: step by Go's function table; STEP_NONE: it has no answer */

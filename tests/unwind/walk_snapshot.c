@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Walks one stack that check.py has prepared. Arguments: a directory that replaces /proc and has
+ * process 1; the machine (EM_*), bytes of an address, the bits of an address of code (0: of this
+ * machine); a file with the registers as 64-bit words, in the order of jank_abi.h; files with a
+ * stack each: its first address as a 64-bit word, then its bytes. The first stack is the thread's.
+ * Prints the addresses, leaf first, then how the walk ended, and its time in ns: the first walk,
+ * and one that finds all tables open.
+ */
+#include <elf.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "symbol/names/symbolize.h"
+#include "symbol/unwind/unwind.h"
+
+#define STACKS	  2
+#define STACK_MAX (1u << 20)
+#define AGAIN	  20
+#define SP_OF_ARM 13 /* the kernel has it twice */
+
+static size_t read_file(const char *path, void *buf, size_t size)
+{
+	FILE *f = fopen(path, "re");
+	size_t ret = f ? fread(buf, 1, size, f) : 0;
+
+	if (f)
+		fclose(f);
+	return ret;
+}
+
+static void read_stack(const char *path, unsigned sp, struct copy_event *ret)
+{
+	uint8_t *bytes = malloc(STACK_MAX);
+	size_t len = bytes ? read_file(path, bytes, STACK_MAX) : 0;
+	uint64_t begin, want = ret->rec.regs[sp];
+
+	if (len < 8)
+		exit(2);
+	memcpy(&begin, bytes, 8);
+	len -= 8;
+	if (!want)
+		ret->rec.regs[sp] = want = begin;
+	if (want < begin || want - begin > len) /* the stack pointer is in none */
+		want = begin + len;
+	ret->bytes = bytes + 8 + (want - begin);
+	ret->rec.copy_sz = len - (want - begin);
+}
+
+int main(int argc, char **argv)
+{
+	struct symbolizer_opts opts = {
+		.kallsyms = "", .debug_dir = "/nowhere", .proc = argv[1], .machine = atoi(argv[2])
+	};
+	bool narrow = atoi(argv[3]) == 4;
+	static struct unwound got;
+	struct copy_event copy = {}, other = {};
+	struct symbolizer *sym;
+	struct err err = {};
+	uint64_t first, last;
+	unsigned sp = opts.machine == EM_AARCH64 ? 31 : 7;
+
+	if (argc < 6 || !read_file(argv[5], copy.rec.regs, sizeof(copy.rec.regs)))
+		return 2;
+	copy.rec.hdr.tgid = 1;
+	copy.rec.hdr.flags = narrow ? JANK_COPY_32BIT : 0;
+	if (argc > 6)
+		read_stack(argv[6], sp, &copy);
+	if (argc > 7) {
+		read_stack(argv[7], sp, &other);
+		other.rec.regs[SP_OF_ARM] = other.rec.regs[sp];
+		opts.other = &other;
+	}
+	if (symbolizer__new(&opts, &sym, &err))
+		return 2;
+	first = clock__mono_ns();
+	symbolizer__unwind(sym, &copy, &got, 1);
+	first = clock__mono_ns() - first;
+	last = clock__mono_ns();
+	for (int i = 0; i < AGAIN; i++)
+		symbolizer__unwind(sym, &copy, &got, 1);
+	last = (clock__mono_ns() - last) / AGAIN;
+	for (uint32_t i = 0; i < got.cnt; i++)
+		printf("%" PRIx64 "\n", got.addresses[i]);
+	printf("end %d %s\ntime %" PRIu64 " %" PRIu64 "\n", got.end, got.module ?: "-", first,
+	       last);
+	return 0;
+}
