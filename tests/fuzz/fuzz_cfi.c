@@ -3,14 +3,14 @@
  * Damaged unwind tables, of each kind and of two machines. What is read from them stays within
  * bounds, memory included.
  */
-#include "symbol/unwind/cfi.h"
+#include "symbol/unwind/cfi_parts.h"
 #include "tests/fuzz/sections.h"
 
 #define ROWS	  64
 #define BYTES_MAX (4u << 20)
 
 static struct {
-	uint64_t rows, tables;
+	uint64_t rows, tables, places, packed;
 	const char *broken;
 } run;
 
@@ -55,17 +55,56 @@ static void use(struct corpus *c)
 	cfi__free(cfi);
 }
 
+/* Packs .debug_frame, as a compressed file in .gnu_debugdata has it. Its instructions stay. */
+static void pack(struct corpus *c)
+{
+	uint8_t *mem = malloc(c->len ? c->len : 1);
+	const struct elf_section *from;
+	struct cfi_section sec = {};
+	struct cfi_fde fde;
+	struct cfi *cfi;
+	struct elf elf;
+
+	if (!mem)
+		abort();
+	memcpy(mem, c->bytes, c->len);
+	cfi = cfi__new(-1, (struct image_part){}, mem, c->len);
+	if (!cfi || elf__open(&elf, &cfi->img))
+		return cfi__free(cfi);
+	from = elf__section(&elf, ".debug_frame");
+	if (from && !(from->flags & SHF_COMPRESSED) &&
+	    image__holds(&cfi->img, from->offset, from->size)) {
+		sec.size = from->size;
+		sec.mem = malloc(sec.size ? sec.size : 1);
+		if (image__read(&cfi->img, from->offset, sec.mem, sec.size) ||
+		    cfi_index__build(cfi, &sec, true) || sec.size > from->size)
+			run.broken = "a section that cannot be packed";
+		for (size_t i = 0; i < sec.index_cnt; i++) {
+			run.packed += !cfi_entry__fde(cfi, &sec, sec.index[i].off, &fde);
+			run.places++;
+		}
+	}
+	free(sec.mem);
+	free(sec.index);
+	elf__close(&elf);
+	cfi__free(cfi);
+}
+
 int main(void)
 {
 	struct corpus *c = corpus__load("cfi", 40);
 
 	c->damage = damage_tables;
-	while (corpus__next(c) && !run.broken)
+	while (corpus__next(c) && !run.broken) {
 		use(c);
+		pack(c);
+	}
 	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
 	   run.broken ?: "all promises hold");
 	ok(run.tables && run.tables < run.rows, "%llu of %llu rows have a table",
 	   (unsigned long long)run.tables, (unsigned long long)run.rows);
+	ok(run.packed && run.packed == run.places, "%llu of %llu packed entries can be read",
+	   (unsigned long long)run.packed, (unsigned long long)run.places);
 	corpus__end(c);
 	return tap__done();
 }

@@ -80,6 +80,10 @@ static const struct build builds[] = {
 	{ "-fcf-protection, separate PLT", "cc", "-fcf-protection -Wl,-z,ibtplt", true, NULL },
 	{ ".debug_frame only", "cc", "-g -fno-asynchronous-unwind-tables -fno-unwind-tables -gz",
 	  true, NULL },
+	{ ".debug_frame in .gnu_debugdata", "cc",
+	  "-g -fno-asynchronous-unwind-tables -fno-unwind-tables", true,
+	  "objcopy --only-keep-debug $D/p $D/m && xz -f $D/m && strip $D/p && "
+	  "objcopy --add-section .gnu_debugdata=$D/m.xz $D/p" },
 	{ "no table, no frame pointer", "cc",
 	  "-fno-asynchronous-unwind-tables -fno-unwind-tables -fomit-frame-pointer", false, NULL },
 	{ "no table, frame pointers", "cc",

@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "base/code/insn.h"
+#include "symbol/elf/debugfile.h"
 #include "symbol/unwind/cfi_parts.h"
 
 #define ROWS_MAX    16384
@@ -17,16 +18,22 @@
 	(512u << 10) /* no C compiler leaves a larger gap without a table in a file that has one */
 
 static void add_memory(struct cfi *cfi, uint8_t *mem, const struct elf_section *from, uint64_t size,
-		       bool eh)
+		       bool eh, bool pack)
 {
 	struct cfi_section *sec = &cfi->sections[cfi->section_cnt];
 
 	*sec = (struct cfi_section){ .eh = eh, .mem = mem, .addr = from->addr, .size = size };
-	if (cfi_index__build(cfi, sec) || !sec->index_cnt) {
+	cfi->cie_of = NULL; /* memory may have been freed, and be there again */
+	if (cfi_index__build(cfi, sec, pack) || !sec->index_cnt) {
 		free(sec->index);
 		free(mem);
+		cfi->cie_of = NULL;
 		return;
 	}
+	mem = pack ? realloc(mem, sec->size) : NULL;
+	if (mem)
+		sec->mem = mem;
+	cfi->cie_of = NULL;
 	cfi->section_cnt++;
 }
 
@@ -72,7 +79,7 @@ static void add_section(struct cfi *cfi, const struct elf *elf, const char *name
 		free(raw);
 	}
 	if (mem)
-		add_memory(cfi, mem, sec, size, eh);
+		add_memory(cfi, mem, sec, size, eh, false);
 }
 
 static int parse(struct cfi *cfi)
@@ -99,8 +106,36 @@ static int parse(struct cfi *cfi)
 		add_section(cfi, &elf, ".eh_frame", true);
 	add_section(cfi, &elf, ".debug_frame", false);
 	cfi->debug_wanted = true;
+	cfi->packed_wanted = elf__section(&elf, ".gnu_debugdata");
 	elf__close(&elf);
 	return 0;
+}
+
+/*
+ * Reads .debug_frame of the compressed file in .gnu_debugdata, where ART's compiler puts it. Keeps
+ * the unpacked memory, of which the section is two thirds, so that both are never there at once.
+ */
+static void add_packed(struct cfi *cfi, const struct elf *elf)
+{
+	const struct elf_section *sec;
+	struct elf inner;
+	struct image img;
+	void *data;
+	size_t size;
+
+	if (cfi->section_cnt == CFI_SECTIONS || debugdata__unpack(elf, &data, &size))
+		return;
+	image__of_mem(&img, data, size);
+	sec = elf__open(&inner, &img) ? NULL : elf__section(&inner, ".debug_frame");
+	if (sec && sec->size && !(sec->flags & SHF_COMPRESSED) && inner.is64 == cfi->is64 &&
+	    inner.machine == cfi->machine && image__holds(&img, sec->offset, sec->size)) {
+		memmove(data, (uint8_t *)data + sec->offset, sec->size);
+		add_memory(cfi, data, sec, sec->size, false, true);
+		data = NULL;
+	}
+	free(data);
+	if (sec)
+		elf__close(&inner);
 }
 
 struct cfi *cfi__new(int fd, struct image_part part, void *mem, size_t size)
@@ -210,15 +245,20 @@ void cfi__add_debug(struct cfi *cfi, const struct image *img)
 	clear(cfi); /* an address without a table may have one now */
 }
 
-/* Returns 0 when the row comes from this FDE. */
-static int try_fde(struct cfi *cfi, const struct cfi_section *sec, uint64_t off, uint64_t vaddr,
-		   struct cfi_row *row, uint64_t *ret_end)
+/* Returns 0 when the row comes from this FDE. place: its code; NULL: as it says itself. */
+static int try_fde(struct cfi *cfi, const struct cfi_section *sec, uint64_t off,
+		   const struct cfi_place *place, uint64_t vaddr, struct cfi_row *row,
+		   uint64_t *ret_end)
 {
 	struct cfi_fde fde;
 	int ret = cfi_entry__fde(cfi, sec, off, &fde);
 
 	if (ret)
 		return ret;
+	if (place) {
+		fde.start = sec->lowest + place->start;
+		fde.len = place->len;
+	}
 	*ret_end = fde.start + fde.len;
 	if (vaddr - fde.start >= fde.len)
 		return -ENOENT;
@@ -233,15 +273,17 @@ static void look_up(struct cfi *cfi, uint64_t vaddr, struct cfi_row *row)
 	uint64_t off, next, end = UINT64_MAX;
 
 	if (cfi->search.cnt && cfi_search__find(cfi, vaddr, &off, &next)) {
-		if (!try_fde(cfi, &cfi->file, off, vaddr, row, &end))
+		if (!try_fde(cfi, &cfi->file, off, NULL, vaddr, row, &end))
 			return;
 		row->managed = vaddr >= end && next > end && next != UINT64_MAX &&
 			       next - end >= MANAGED_BYTES;
 	}
-	for (size_t i = 0; i < cfi->section_cnt; i++)
-		if (cfi_index__find(&cfi->sections[i], vaddr, &off) &&
-		    !try_fde(cfi, &cfi->sections[i], off, vaddr, row, &end))
+	for (size_t i = 0; i < cfi->section_cnt; i++) {
+		const struct cfi_place *place = cfi_index__find(&cfi->sections[i], vaddr);
+
+		if (place && !try_fde(cfi, &cfi->sections[i], place->off, place, vaddr, row, &end))
 			return;
+	}
 }
 
 static struct cfi_row *slot_of(const struct cfi *cfi, uint64_t key)
@@ -287,6 +329,22 @@ static int make_room(struct cfi *cfi)
 	return 0;
 }
 
+/* Returns true when the file has more tables than before. */
+static bool read_packed(struct cfi *cfi)
+{
+	size_t before = cfi->section_cnt;
+	struct elf elf;
+
+	if (!cfi->packed_wanted)
+		return false;
+	cfi->packed_wanted = false;
+	if (elf__open(&elf, &cfi->img))
+		return false;
+	add_packed(cfi, &elf);
+	elf__close(&elf);
+	return cfi->section_cnt > before;
+}
+
 static void fill(struct cfi *cfi, uint64_t offset, bool exact, struct cfi_row *row)
 {
 	uint8_t code[8];
@@ -324,6 +382,10 @@ const struct cfi_row *cfi__row(struct cfi *cfi, uint64_t offset, bool exact)
 	if ((!cfi->mem && !is_open(cfi)) || make_room(cfi))
 		return NULL;
 	fill(cfi, offset, exact, &fresh);
+	if (!fresh.has_table && read_packed(cfi)) {
+		clear(cfi); /* other addresses have a table now, too */
+		return cfi__row(cfi, offset, exact);
+	}
 	slot = slot_of(cfi, fresh.key);
 	*slot = fresh;
 	cfi->row_cnt++;

@@ -15,10 +15,13 @@
 #define CFI_EXPRS_MAX (256u << 10) /* of a module */
 #define CFI_RULES_MAX (1u << 17)
 
-/* An entry of the index that we build: the FDE that begins at an address. */
+/*
+ * An entry of the index that we build: the code of an FDE. Several may share the FDE's
+ * instructions.
+ */
 struct cfi_place {
-	uint32_t start; /* relative to the index's lowest address */
-	uint32_t off;	/* in the section */
+	uint32_t start, len; /* start: relative to the index's lowest address */
+	uint32_t off;	     /* of the FDE in the section */
 };
 
 /*
@@ -50,14 +53,22 @@ struct cfi_entry {
 	bool wide; /* DWARF's 64-bit format */
 };
 
-#define CFI_SECTIONS 3
+struct cfi_cie {
+	uint64_t code_align;
+	int64_t data_align;
+	uint8_t ra, fde_enc;
+	bool has_aug, signal;
+	struct cursor program;
+};
+
+#define CFI_SECTIONS 4
 struct cfi {
 	struct image img;
 	struct image_part part; /* the part of the file that img covers */
 	void *mem;		/* owned, or NULL: then img owns a descriptor */
 	uint64_t written_ns;	/* modification time of the file when fd was set */
 	bool watched;		/* the file must keep that modification time */
-	bool is64, is_elf, debug_wanted;
+	bool is64, is_elf, debug_wanted, packed_wanted;
 	bool keeps_fp; /* Go's code */
 	bool has_go;
 	struct gopclntab go; /* its image is updated from img before use */
@@ -69,6 +80,10 @@ struct cfi {
 	struct cfi_section file;		   /* the section that search points into */
 	struct cfi_section sections[CFI_SECTIONS]; /* in memory */
 	size_t section_cnt;
+	/* the last CIE that was parsed, by section and offset in it */
+	const uint8_t *cie_of;
+	uint64_t cie_off;
+	struct cfi_cie cie;
 	uint8_t *scratch[2]; /* buffers for an FDE and a CIE, as large as the longest so far */
 	size_t scratch_sz[2];
 	/* cache of rows */
@@ -78,14 +93,6 @@ struct cfi {
 	size_t rule_cnt, rule_cap;
 	uint8_t *exprs;
 	size_t expr_len, expr_cap;
-};
-
-struct cfi_cie {
-	uint64_t code_align;
-	int64_t data_align;
-	uint8_t ra, fde_enc;
-	bool has_aug, signal;
-	struct cursor program;
 };
 
 struct cfi_fde {
@@ -101,13 +108,30 @@ struct cfi_gap {
 };
 
 /*
- * cfi_entry.c: finds the FDE with the nearest begin at or below the address. ret_next gets where
- * the next FDE begins, or UINT64_MAX. Returns false when there is none.
+ * cfi_index.c: finds the FDE with the nearest begin at or below the address. ret_next gets where
+ * the next FDE begins, or UINT64_MAX. Returns false, or NULL, when there is none.
  */
 bool cfi_search__find(struct cfi *cfi, uint64_t vaddr, uint64_t *ret_off, uint64_t *ret_next);
-bool cfi_index__find(const struct cfi_section *sec, uint64_t vaddr, uint64_t *ret_off);
-int cfi_index__build(struct cfi *cfi, struct cfi_section *sec);
+const struct cfi_place *cfi_index__find(const struct cfi_section *sec, uint64_t vaddr);
 void cfi_search__open(struct cfi *cfi, const struct elf *elf);
+
+/*
+ * cfi_index.c: indexes a section in memory. pack (.debug_frame only): removes repeated
+ * instructions, so that sec->size shrinks. 0 or -ENOMEM.
+ */
+int cfi_index__build(struct cfi *cfi, struct cfi_section *sec, bool pack);
+
+/*
+ * cfi_entry.c: reads the head of the entry at an offset. which: the scratch buffer, 0 or 1, for a
+ * section in the file. 0 or -errno; then the section ends there.
+ */
+int cfi_entry__read(struct cfi *cfi, const struct cfi_section *sec, uint64_t off, unsigned which,
+		    struct cfi_entry *ret);
+/* Call first. Returns true when the entry is a CIE; else ret_cie gets the offset of its CIE. */
+bool cfi_entry__is_cie(const struct cfi_section *sec, struct cfi_entry *entry, uint64_t *ret_cie);
+/* Parses an entry that was read, with its CIE. 0; -ENOENT: it is a CIE; or -errno. */
+int cfi_entry__parse(struct cfi *cfi, const struct cfi_section *sec, struct cfi_entry *entry,
+		     struct cfi_fde *ret);
 
 /* cfi_entry.c: parses the FDE at an offset of the section, and its CIE. 0 or -errno. */
 int cfi_entry__fde(struct cfi *cfi, const struct cfi_section *sec, uint64_t off,

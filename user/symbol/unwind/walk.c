@@ -66,6 +66,7 @@ static const struct unwind_arch archs[] = {
 		.pc = 15,
 		.link = 14,
 		.reg_cnt = 16,
+		.saved = 0xff0 | 1 << 13, /* r4 to r11, sp */
 		.pc_mask = UINT32_MAX - 1,
 		.copied = copied_arm,
 	},
