@@ -5,6 +5,7 @@
  */
 #include "symbol/unwind/unwind.h"
 
+#include "base/code/insn.h"
 #include "symbol/unwind/walk.h"
 #include "tests/capture.h"
 #include "tests/symbol_fixture.h"
@@ -244,14 +245,28 @@ static void test_begin(const char *name, uint16_t machine, unsigned sp, unsigned
 		copy.rec.regs[i] = 0x10000 + i * 16;
 	if (machine == EM_ARM) /* the kernel has it in both */
 		copy.rec.regs[13] = copy.rec.regs[31];
-	walk__begin(&w, unwind_arch__of(machine));
+	walk__begin(&w, unwind_arch__of(machine), UINT64_MAX);
 	is_uint(got.addresses[0], copy.rec.regs[pc],
 		"%s: a walk begins at the thread's instruction", name);
 	is_uint(w.bottom, copy.rec.regs[sp], "%s: and at its stack pointer", name);
 }
 
+/* A signed address of a machine with 39 bits, as an Android device has it. */
+static void test_mask(void)
+{
+	static struct copy_event copy = { .rec.regs[32] = 0x20005c390884a8 };
+	static struct unwound got;
+	struct walk w = { .copy = &copy, .ret = &got };
+
+	walk__begin(&w, unwind_arch__of(EM_AARCH64), (1ull << 39) - 1);
+	is_uint(got.addresses[0], 0x5c390884a8, "the signature of the first address is removed");
+	is_uint((uintptr_t)test_mask & ~code_address__mask(), 0,
+		"this machine's addresses stay as they are");
+}
+
 int main(void)
 {
+	test_mask();
 	test_begin("x86-64", EM_X86_64, 7, 16);
 	test_begin("i386", EM_386, 7, 16);
 	test_begin("arm64", EM_AARCH64, 31, 32);

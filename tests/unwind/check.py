@@ -19,7 +19,7 @@ MACHINES = {
 }
 KINDS = {62: "x86_64", 3: "x86", 183: "arm64", 40: "arm"}
 CALLS = {62: b"\xe8", 3: b"\xe8", 183: struct.pack("<I", 0xd63f0100), 40: struct.pack("<I", 0x47f047f0)}
-RETURNS = {"x86_64": (1,), "x86": (1,), "arm64": (4,), "arm": (2, 4)}
+RETURNS = {"x86_64": (1,), "x86": (1,), "arm64": (4,), "arm": (1, 2, 3, 4)} # Thumb addresses are odd there
 ENDS = "unknown complete copy hole no-table astray deep".split()
 SHF_EXECINSTR, SHT_NOBITS, PT_LOAD = 4, 8, 1
 
@@ -175,7 +175,7 @@ class Snapshot:
 
     def is_same(self, want, addr, is_leaf):
         name, rel = self.place(addr)
-        adjusts = (0,) if is_leaf else RETURNS[self.kind] + (1, 0)
+        adjusts = ((0, -1) if self.kind == "arm" else (0,)) if is_leaf else RETURNS[self.kind] + (1, 0)
         return name == want[0] and any(rel - a == want[1] for a in adjusts)
 
     def walk(self, walker):
@@ -184,9 +184,9 @@ class Snapshot:
         stacks = [f"{self.folder}/{f}" for f in stacks]
         if len(stacks) == 2 and not self.holds_sp(stacks[0]) and self.holds_sp(stacks[1]):
             stacks.reverse()
-        bits = max(m[1] for m in self.maps).bit_length()
+        bits = 39 if self.kind == "arm64" else 0 # Android's kernels
         out = subprocess.run([walker, f"{self.work}/proc", str(self.machine), str(self.word),
-                              str(39 if self.kind == "arm64" and bits <= 39 else 0), f"{self.work}/regs"] +
+                              str(bits), f"{self.work}/regs"] +
                              stacks, capture_output=True, text=True)
         if out.returncode:
             sys.exit(f"{self.folder}: the walker failed ({out.returncode}): {out.stderr}")

@@ -52,9 +52,11 @@ static void read_stack(const char *path, unsigned sp, struct copy_event *ret)
 
 int main(int argc, char **argv)
 {
-	struct symbolizer_opts opts = {
-		.kallsyms = "", .debug_dir = "/nowhere", .proc = argv[1], .machine = atoi(argv[2])
-	};
+	struct symbolizer_opts opts = { .kallsyms = "",
+					.debug_dir = "/nowhere",
+					.proc = argv[1],
+					.machine = atoi(argv[2]),
+					.pc_mask = (1ull << atoi(argv[4])) - 1 };
 	bool narrow = atoi(argv[3]) == 4;
 	static struct unwound got;
 	struct copy_event copy = {}, other = {};

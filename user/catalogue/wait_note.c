@@ -13,15 +13,15 @@
 #define WORD_CNT   (STACK_READ / sizeof(uint64_t))
 #define WORD_MAX   512
 #define LOWEST	   0x10000	  /* nothing is mapped below */
-#define ADDR_MASK  0xffffffffffff /* arm64 signs return addresses above these bits */
+#define ADDR_MAX   0xffffffffffff /* of x86-64 */
 #define NEAR_STACK (1 << 20)	  /* most words that resemble code are pointers into the stack */
 
 uint64_t wait_note__address(uint64_t word)
 {
 #ifdef __aarch64__
-	return word & ADDR_MASK;
+	return word & code_address__mask();
 #else
-	return word <= ADDR_MASK ? word : 0;
+	return word <= ADDR_MAX ? word : 0;
 #endif
 }
 

@@ -18,6 +18,23 @@ const struct insn_arch *insn_arch__by_machine(uint16_t elf_machine)
 
 /* --- call sites */
 
+#ifdef __aarch64__
+/* xpaclri removes the signature in x30, and does nothing on a machine without signatures. */
+uint64_t code_address__mask(void)
+{
+	const uint64_t below_55 = (1ull << 55) - 1; /* bit 55 is 0 in addresses of user space */
+	register uint64_t x30 __asm__("x30") = below_55;
+
+	__asm__("hint #7" : "+r"(x30));
+	return x30 & below_55;
+}
+#else
+uint64_t code_address__mask(void)
+{
+	return UINT64_MAX;
+}
+#endif
+
 static uint32_t last_insn(const uint8_t *code)
 {
 	uint32_t ret;

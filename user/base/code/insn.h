@@ -75,6 +75,13 @@ const struct insn_arch *insn_arch__by_machine(uint16_t elf_machine);
 #define OWN_MACHINE EM_X86_64
 #endif
 
+/*
+ * The bits of a code address in a register or on a stack of this machine. arm64 signs return
+ * addresses in the bits above: how many the kernel's size of user addresses says (39 bits on
+ * Android). Without signatures there is nothing to remove.
+ */
+uint64_t code_address__mask(void);
+
 #define CALL_BYTES 8 /* bytes to read before the address */
 
 /* True if a call ends at the address. code: the CALL_BYTES bytes before the address. */

@@ -23,6 +23,7 @@ struct copy_event;
 /* Environment shared by all processes of the symbolizer. */
 struct process_env {
 	uint16_t machine;		/* EM_* of 64-bit threads; 0: this machine's */
+	uint64_t pc_mask;		/* bits of its code addresses; 0: this machine's */
 	const struct copy_event *other; /* see symbolizer_opts */
 	char *proc, *debug_dir;
 	struct modules modules;

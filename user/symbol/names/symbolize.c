@@ -27,6 +27,7 @@ int symbolizer__new(const struct symbolizer_opts *opts, struct symbolizer **ret,
 	sym->demangle = opts->demangle;
 	sym->max_cache_bytes = opts->max_cache_bytes ?: CACHE_BYTES_DEFAULT;
 	sym->env.machine = opts->machine;
+	sym->env.pc_mask = opts->pc_mask;
 	sym->env.other = opts->other;
 	sym->this_kernel = !opts->kallsyms;
 	sym->kallsyms = strdup(opts->kallsyms ?: "/proc/kallsyms");

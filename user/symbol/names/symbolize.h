@@ -24,6 +24,7 @@ struct symbolizer_opts {
 	uint64_t max_cache_bytes; /* soft limit, 0: 24 MiB */
 	/* Of stack copies that were recorded elsewhere (tests): */
 	uint16_t machine; /* EM_* of 64-bit threads; 0: this machine's */
+	uint64_t pc_mask; /* bits of its code addresses; 0: this machine's */
 	/*
 	 * the stack that a handler on a signal stack has interrupted, with its begin as the stack
 	 * pointer (borrowed); NULL: the probes copy one stack

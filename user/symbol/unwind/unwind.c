@@ -177,7 +177,7 @@ static void run(struct walk *w)
 		if (w->frames)
 			note_frame(w);
 		took = step(w, &pc);
-		pc &= w->arch->pc_mask;
+		pc &= w->pc_mask;
 		if (took == STEP_COMPLETE)
 			return end(w, STACK_END_COMPLETE);
 		if (took == STEP_NONE)
@@ -208,7 +208,7 @@ static void begin(const struct symbolizer *sym, struct walk *w, const struct cop
 	ret->end = STACK_END_NO_TABLE;
 	if (copy->rec.hdr.flags & JANK_COPY_32BIT)
 		machine = unwind_arch__narrow(machine);
-	walk__begin(w, unwind_arch__of(machine));
+	walk__begin(w, unwind_arch__of(machine), sym->env.pc_mask ?: code_address__mask());
 }
 
 static void walk(struct symbolizer *sym, struct walk *w)

@@ -69,7 +69,7 @@ static bool leave_stub(struct walk *w, uint64_t *pc)
 	    !w->arch->code->pushed_link(code + FRAME_CODE_STUB) ||
 	    !walk__word(w, w->low + w->arch->word, pc))
 		return false;
-	*pc &= w->arch->pc_mask;
+	*pc &= w->pc_mask;
 	w->known &= w->arch->saved;
 	w->low += 2 * w->arch->word;
 	walk__set(w, w->arch->sp, w->low);
@@ -85,7 +85,7 @@ static bool leaf_address(struct walk *w, uint64_t slot, struct unwind_place *ret
 
 	if (w->arch->link == NO_REG ? !walk__word(w, slot, &pc) : !walk__reg(w, w->arch->link, &pc))
 		return false;
-	return walk__is_called_from(w, pc & w->arch->pc_mask, ret);
+	return walk__is_called_from(w, pc & w->pc_mask, ret);
 }
 
 /* Returns true when no code from `begin` (see may_begin) to here has moved the stack pointer. */
@@ -183,7 +183,7 @@ enum unwind_step unwind_frame__step(struct walk *w, uint64_t *pc)
 		return STEP_NONE;
 	if (!walk__word(w, fp + word, pc) || !walk__word(w, fp, &next_fp))
 		return outside(w, fp);
-	*pc &= w->arch->pc_mask;
+	*pc &= w->pc_mask;
 	if (!*pc)
 		return walk__is_managed(&w->at) ? STEP_COMPLETE : STEP_NONE;
 	if (walk__is_managed(&w->at))

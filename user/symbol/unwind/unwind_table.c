@@ -212,7 +212,7 @@ static uint64_t return_address(struct walk *w, uint64_t sp)
 		ok = walk__word(w, sp, &pc);
 	else
 		ok = w->at.exact && walk__reg(w, w->arch->link, &pc);
-	return ok ? pc & w->arch->pc_mask : 0;
+	return ok ? pc & w->pc_mask : 0;
 }
 
 /*

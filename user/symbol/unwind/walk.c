@@ -55,7 +55,7 @@ static const struct unwind_arch archs[] = {
 		.link = 30,
 		.reg_cnt = 33,
 		.saved = 0x3ff80000 | 1ull << 31, /* x19 to x29, sp */
-		.pc_mask = (1ull << 48) - 1,
+		.pc_mask = UINT64_MAX,		  /* the machine's: walk__begin */
 	},
 	{
 		/* arm has other tables (.ARM.exidx), and two kinds of frame pointers. */
@@ -253,14 +253,15 @@ void walk__leave_leaf(struct walk *w, uint64_t slot, uint64_t saved)
 	w->known &= w->arch->saved;
 }
 
-void walk__begin(struct walk *w, const struct unwind_arch *arch)
+void walk__begin(struct walk *w, const struct unwind_arch *arch, uint64_t pc_mask)
 {
 	const struct jank_rec_copy *rec = &w->copy->rec;
 
 	w->arch = arch;
+	w->pc_mask = arch->pc_mask & pc_mask;
 	for (unsigned i = 0; i < arch->reg_cnt; i++)
 		walk__set(w, i, rec->regs[copied_at(arch, i)]);
 	w->bottom = w->low = w->regs[arch->sp];
-	w->ret->addresses[0] = w->regs[arch->pc];
+	w->ret->addresses[0] = w->regs[arch->pc] & w->pc_mask;
 	w->ret->cnt = 1;
 }

@@ -53,7 +53,7 @@ struct unwind_arch {
 	uint8_t link; /* register with the return address where no call pushes it; or NO_REG */
 	uint8_t reg_cnt;
 	uint64_t saved;		       /* bit mask of callee-saved registers */
-	uint64_t pc_mask;	       /* arm64 signs return addresses in the bits above */
+	uint64_t pc_mask;	       /* bits of a code address */
 	const uint8_t *copied;	       /* index of each register in the copy; NULL: its number */
 	const struct frame_code *code; /* NULL: its instructions are not read */
 	uint8_t bytecode; /* register of V8's interpreter with its bytecode; 64 bits only */
@@ -77,6 +77,7 @@ struct walk {
 	struct unwind_place at;
 	uint64_t regs[CFI_REG_MAX];
 	uint64_t known;	    /* bit mask */
+	uint64_t pc_mask;   /* see code_address__mask */
 	uint64_t bottom;    /* address where the copy begins */
 	uint64_t low;	    /* the caller's frame lies above */
 	enum stack_end why; /* why memory could not be read */
@@ -102,8 +103,11 @@ uint16_t unwind_arch__narrow(uint16_t machine);
 /* Returns the instruction set of an EM_*: x86-64, i386, arm64 or arm. */
 const struct unwind_arch *unwind_arch__of(uint16_t machine);
 
-/* Loads the registers of the walk's copy. The first address is the thread's pc. */
-void walk__begin(struct walk *w, const struct unwind_arch *arch);
+/*
+ * Loads the registers of the walk's copy. The first address is the thread's pc. pc_mask: bits of a
+ * code address on the copy's machine.
+ */
+void walk__begin(struct walk *w, const struct unwind_arch *arch, uint64_t pc_mask);
 
 /* Reads a word from the copy. Returns false when it is outside, see `why`. */
 bool walk__read(struct walk *w, uint64_t addr, unsigned size, uint64_t *ret);
