@@ -53,6 +53,40 @@ static uint64_t file_offset(const char *lib, const char *name)
 	return ret;
 }
 
+/* Memory of JIT compilers that looks like a file. */
+static void test_jit_memory(void)
+{
+	static const struct {
+		const char *line;
+		enum mapped_kind kind;
+		bool is_art;
+	} lines[] = {
+		{ "00:01 7 /memfd:doublemapper (deleted)", MAPPED_ANON, false },
+		{ "00:01 7 /memfd:jit-cache (deleted)", MAPPED_ANON, true },
+		{ "00:01 7 /memfd:jit-zygote-cache (deleted)", MAPPED_ANON, true },
+		{ "00:13 7 /dev/ashmem/dalvik-jit-code-cache (deleted)", MAPPED_ANON, true },
+		{ "00:00 0 [anon:dalvik-jit-code-cache]", MAPPED_ANON, true },
+		{ "00:00 0 [anon:dalvik-main space]", MAPPED_ANON, false },
+		{ "00:01 7 /memfd:other (deleted)", MAPPED_FILE, false },
+		{ "08:01 7 /system/lib64/libart.so", MAPPED_FILE, false },
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		struct proc_maps maps = { 0 };
+		const struct mapped *mapped;
+		char text[256];
+
+		snprintf(text, sizeof(text), "7000000-7001000 r-xp 00000000 %s\n", lines[i].line);
+		scratch__write_text("maps", text);
+		if (proc_maps__read(&maps, scratch__path("maps")))
+			abort();
+		mapped = maps.cnt ? maps.regions[0].mapped : NULL;
+		ok(mapped && mapped->kind == lines[i].kind && mapped->is_art_jit == lines[i].is_art,
+		   "%s: its kind", lines[i].line);
+		proc_maps__free(&maps);
+	}
+}
+
 static double seconds(void)
 {
 	struct timespec ts;
@@ -204,6 +238,7 @@ static void check_bad_lines(void)
 int main(void)
 {
 	scratch__init();
+	test_jit_memory();
 	scratch__write_text("lib.c", library);
 	if (mkdir(scratch__path("proc"), 0700))
 		abort();

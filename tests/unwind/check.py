@@ -143,6 +143,8 @@ class Snapshot:
                     st, path = os.stat(self.files[name]), self.files[name]
                     dev, inode = f"{os.major(st.st_dev):02x}:{os.minor(st.st_dev):02x}", st.st_ino
                     os.symlink(path, f"{proc}/map_files/{begin:x}-{end:x}")
+                elif "anonymous" in name and os.path.exists(f"{self.folder}/descriptor.data"):
+                    path = "[anon:dalvik-jit-code-cache]"
                 elif "anonymous" not in name and not name.startswith(("[", "/dev/ashmem/dalvik-jit")):
                     path, inode = f"/nowhere/{name}", 1
                 f.write(f"{begin:x}-{end:x} {perms} {offset:08x} {dev} {inode} {path}\n")

@@ -17,24 +17,38 @@
 #include "symbol/names/symbolize.h"
 
 /*
- * Some JIT compilers map their code twice, for writing and for execution: Erlang's asmjit (vmem),
- * .NET, and QML's.
+ * Memory of JIT compilers that has a name. Some map their code twice, to write and to execute it:
+ * Erlang's asmjit (vmem), .NET, QML's. Android's runtime (ART) has a memfd; ashmem up to Android 9;
+ * anonymous memory without both (its runtime/jit/jit_memory_region.cc, libartbase/base/mem_map.cc).
  */
-static bool is_jit_memfd(const char *path)
-{
-	static const char *const names[] = { "/memfd:vmem", "/memfd:doublemapper",
-					     "/memfd:JITCode" };
+static const struct jit_memory {
+	const char *begin;
+	bool is_art;
+} jit_memory[] = {
+	{ "/memfd:vmem", false },
+	{ "/memfd:doublemapper", false },
+	{ "/memfd:JITCode", false },
+	{ "/memfd:jit-cache", true },
+	{ "/memfd:jit-zygote-cache", true },
+	{ "/dev/ashmem/dalvik-jit-code-cache", true },
+	{ "/dev/ashmem/dalvik-zygote-jit-code-cache", true },
+	{ "[anon:dalvik-jit-code-cache]", true },
+	{ "[anon:dalvik-zygote-jit-code-cache]", true },
+};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (text__begins(path, names[i]))
-			return true;
-	return false;
+/* NULL: none. */
+static const struct jit_memory *jit_memory_of(const char *path)
+{
+	for (size_t i = 0; i < sizeof(jit_memory) / sizeof(*jit_memory); i++)
+		if (text__begins(path, jit_memory[i].begin))
+			return &jit_memory[i];
+	return NULL;
 }
 
 static enum mapped_kind kind_of(const struct proc_maps_line *line)
 {
 	if (line->inode)
-		return is_jit_memfd(line->path) ? MAPPED_ANON : MAPPED_FILE;
+		return jit_memory_of(line->path) ? MAPPED_ANON : MAPPED_FILE;
 	if (!strcmp(line->path, "[vdso]"))
 		return MAPPED_VDSO;
 	if (line->path[0] == '[' && strncmp(line->path, "[anon", 5) &&
@@ -47,12 +61,14 @@ static enum mapped_kind kind_of(const struct proc_maps_line *line)
 static struct mapped *new_mapped(const struct proc_maps_line *line, size_t key_len, char *path)
 {
 	struct mapped *ret = path ? calloc(1, sizeof(*ret) + key_len + 1) : NULL;
+	const struct jit_memory *jit = jit_memory_of(line->path);
 
 	if (!ret)
 		return NULL;
 	ret->path = path;
 	maps_lines__decode_path(ret->path);
 	ret->kind = kind_of(line);
+	ret->is_art_jit = jit && jit->is_art;
 	ret->dev = line->dev;
 	ret->inode = line->inode;
 	ret->start = line->start;

@@ -30,6 +30,7 @@ struct mapped {
 	struct module *module;	/* set by the user of this struct; NULL: none */
 	char *path;		/* decoded, without " (deleted)"; for a part: "ARCHIVE!/ENTRY" */
 	struct mapped *archive; /* the archive that contains this part, in the same maps; or NULL */
+	bool is_art_jit;	/* code of Android's JIT compiler, which keeps no frame pointer */
 	bool is_archive;	/* its regions were split into parts; it has no module itself */
 	uint64_t begin, size;	/* of a part: position in the archive */
 	size_t key_len;

@@ -24,7 +24,8 @@ static void run(struct walk *w);
 static bool is_made(const struct walk *w)
 {
 	return !w->trial && w->arch->word == 8 && w->arch->link == NO_REG && !w->at.cfi &&
-	       w->at.region->mapped->kind == MAPPED_ANON && !walk__is_in_java(w, &w->at);
+	       w->at.region->mapped->kind == MAPPED_ANON && !w->at.region->mapped->is_art_jit &&
+	       !walk__is_in_java(w, &w->at);
 }
 
 /* Returns true when pc follows an indirect call in code with a table. */

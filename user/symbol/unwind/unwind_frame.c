@@ -37,7 +37,9 @@ static bool callee_of(struct walk *w, const struct unwind_place *place, uint64_t
 
 bool walk__is_managed(const struct unwind_place *place)
 {
-	return place->cfi ? place->row.managed : place->region->mapped->kind == MAPPED_ANON;
+	const struct mapped *mapped = place->region->mapped;
+
+	return place->cfi ? place->row.managed : mapped->kind == MAPPED_ANON && !mapped->is_art_jit;
 }
 
 /*
