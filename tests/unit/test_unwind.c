@@ -38,7 +38,8 @@ static const char source[] =
 	"  made = mmap(0, 4096, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);\n"
 	"  memcpy(made, code, sizeof(code));\n"
 	"#endif\n}\n"
-	"FN void on_signal(int n) { for (int i = 0; i < 999; i++) sink += i; }\n"
+	"void (*volatile none)(void);\n"
+	"FN void on_signal(int n) { while (mode == 'n') sink++; for (int i = 0; i < 999; i++) sink += i; }\n"
 	"FN long c(long n) { struct timespec ts; long sum = n;\n"
 	"  switch (mode) {\n"
 	"  case 'p': for (int i = 0; i < 99; i++) { sum += strlen(text); sum += memchr(text, 0, "
@@ -49,6 +50,7 @@ static const char source[] =
 	"512, sizeof(long), cmp); break;\n"
 	"  case 's': poll(0, 0, 50); break;\n"
 	"  case 'm': made(); break;\n"
+	"  case 'n': none(); break;\n"
 	"  default: for (int i = 0; i < 999; i++) sum += sink * i; }\n"
 	"  sink = sum; return sum + 1; }\n"
 	"FN long b(long n) { char buf[128]; memset(buf, n, sizeof(buf)); long ret = c(n + 1); sink "
@@ -62,6 +64,7 @@ static const char source[] =
 	"  if (mode == 'h') { struct itimerval it = { { 0, 300 }, { 0, 300 } }; signal(SIGVTALRM, "
 	"on_signal); setitimer(ITIMER_VIRTUAL, &it, 0); }\n"
 	"  if (mode == 'm') make();\n"
+	"  if (mode == 'n') signal(SIGSEGV, on_signal);\n"
 	"  for (;;) sink += a(sink); }\n";
 
 struct build {
@@ -110,6 +113,7 @@ static const struct {
 	{ 'q', "qsort" },
 	{ 'h', "signal handler" },
 	{ 's', "asleep" },
+	{ 'n', "handler of a null call" },
 #ifdef __x86_64__
 	{ 'm',
 	  /* the caller needs no frame pointer, which this code loses */

@@ -108,18 +108,39 @@ static bool accept(struct walk *w, uint64_t pc, bool interrupted)
 	return true;
 }
 
+/*
+ * Leaves a call of a null pointer, or of an address where no code is: nothing has run since, so the
+ * caller has all registers. Returns false when the return address is not known.
+ */
+static bool leave_null_call(struct walk *w, uint64_t *pc)
+{
+	uint64_t sp;
+
+	if (w->arch->link != NO_REG)
+		return walk__reg(w, w->arch->link, pc);
+	if (!walk__reg(w, w->arch->sp, &sp) || !walk__word(w, sp, pc))
+		return false;
+	walk__set(w, w->arch->sp, sp + w->arch->word);
+	w->low = sp + w->arch->word;
+	return true;
+}
+
 static enum unwind_step step(struct walk *w, uint64_t *pc)
 {
 	enum unwind_step took, behind;
 
 	w->by_fp = w->by_fp && !w->at.row.has_table;
+	/*
+	 * Of arm64's signal frame the vdso of kernels before 5.8 describes two registers, and takes
+	 * the interrupted pc from the link register (87676cfca141).
+	 */
+	took = !w->at.row.has_table || w->at.row.signal ? unwind_signal__step(w, pc) : STEP_NONE;
+	if (took != STEP_NONE)
+		return took;
 	if (w->at.row.has_table)
 		return unwind_table__step(w, pc);
 	if (!w->arch->code)
 		return STEP_NONE; /* the rest reads instructions */
-	took = unwind_signal__step(w, pc);
-	if (took != STEP_NONE)
-		return took;
 	took = unwind_frame__step(w, pc);
 	behind = took == STEP_NONE || took == STEP_ENDS ? step_behind(w, pc) : STEP_NONE;
 	return behind == STEP_NONE ? took : behind;
@@ -186,11 +207,15 @@ static void run(struct walk *w)
 									 : STACK_END_NO_TABLE);
 		if (took == STEP_ENDS)
 			return end(w, w->why);
-		if (!pc)
-			return end(w, STACK_END_COMPLETE);
-		if (ret->cnt == UNWIND_MAX)
+		if (ret->cnt + 1 >= UNWIND_MAX)
 			return end(w, STACK_END_DEEP);
-		if (!accept(w, pc, took == STEP_INTERRUPTED))
+		if (took == STEP_INTERRUPTED && !accept(w, pc, true)) {
+			ret->addresses[ret->cnt++] = pc + 1;
+			took = leave_null_call(w, &pc) ? STEP_TO : STEP_ENDS;
+			pc &= w->pc_mask;
+			w->why = STACK_END_ASTRAY;
+		}
+		if (took == STEP_ENDS || (took == STEP_TO && !accept(w, pc, false)))
 			return end(w, STACK_END_ASTRAY);
 		ret->addresses[ret->cnt++] = pc + w->at.exact;
 	}
