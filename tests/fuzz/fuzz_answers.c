@@ -553,6 +553,9 @@ static bool ask_unwind(struct name_client *client, size_t cnt)
 		if (!got[i].cnt || got[i].cnt > UNWIND_MAX || got[i].end > STACK_END_DEEP ||
 		    got[i].used_sz > sizeof(bytes))
 			breaks("an unwound stack out of range");
+		for (uint32_t at = 0; at < got[i].dex_cnt; at++)
+			if (at == UNWIND_DEX_MAX || got[i].dex[at].index >= got[i].cnt)
+				breaks("a dex pc out of range");
 		check_text(got[i].module);
 		ret |= got[i].cnt > 1;
 	}

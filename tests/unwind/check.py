@@ -84,7 +84,7 @@ class Snapshot:
                     self.links[name] = target
         self.read_maps()
         self.read_regs()
-        self.expected, self.dex_cnt = [], 0
+        self.expected, self.want_dex = [], []
         for line in open(f"{folder}/output.txt"):
             self.expect(line)
 
@@ -158,7 +158,7 @@ class Snapshot:
             return
         pc, name, rest = int(found[1], 16), found[2], found[3]
         if ".dex" in name or name.endswith((".jar", ".vdex")) or (name == "<unknown>" and self.interprets):
-            self.dex_cnt += 1
+            self.want_dex.append((len(self.expected) - 1, name, pc))
         elif name != "<unknown>" or not pc: # else the walk that made the list went astray
             self.expected.append((name.split("!")[0], pc))
         self.interprets = re.search(r"terp", rest)
@@ -206,7 +206,8 @@ class Snapshot:
             sys.exit(f"{self.folder}: the walker failed ({out.returncode}): {out.stderr}")
         lines = out.stdout.splitlines()
         self.addresses = [int(line, 16) for line in lines if re.fullmatch(r"[0-9a-f]+", line)]
-        self.dex = [line.split()[1:] for line in lines if line.startswith("dex ")]
+        self.dex = [(int(index), int(pc, 16)) for index, pc in
+                    (line.split()[1:] for line in lines if line.startswith("dex "))]
         self.end = next(line.split()[1:] for line in lines if line.startswith("end "))
         self.times = next(line.split()[1:] for line in lines if line.startswith("time "))
 
@@ -216,16 +217,21 @@ class Snapshot:
         sp = self.regs[31 if self.machine == 183 else 7]
         return begin <= sp < begin + os.path.getsize(path) - 8
 
+    def dex_found(self):
+        """The dex pcs that are right; another one counts against them."""
+        found = {(index, *self.place(pc)) for index, pc in self.dex}
+        return len(found & set(self.want_dex)) - len(found - set(self.want_dex))
+
     def compare(self):
-        """Frames to find: all that the data can show; those found; others; dex pcs to find."""
+        """Frames to find: all that the data can show; those found; others; dex pcs found."""
         want, found = self.expected[:self.reachable()], 0
         for at, addr in enumerate(self.addresses):
             if at >= len(want):
-                return len(want), found, 0, self.dex_cnt # the rest cannot be checked
+                return len(want), found, 0, self.dex_found() # the rest cannot be checked
             if not self.is_same(want[at], addr, at == 0):
                 break
             found += 1
-        return len(want), found, len(self.addresses) - found, self.dex_cnt
+        return len(want), found, len(self.addresses) - found, self.dex_found()
 
 
 def main():
@@ -246,10 +252,10 @@ def main():
             is_false = end == "complete" and found < len(snapshot.expected)
             false += is_false
             total = totals.setdefault(snapshot.kind, [0, 0, 0, 0])
-            for i, value in enumerate((want, found, dex, len(snapshot.dex))):
+            for i, value in enumerate((want, found, len(snapshot.want_dex), dex)):
                 total[i] += value
             print(f"{os.path.relpath(folder, top):44} {snapshot.kind:7} {want:6} {found:5} {other:5}"
-                  f" {len(snapshot.dex)}/{dex}  {end:9} {int(snapshot.times[0]) / 1e6:8.1f} {int(snapshot.times[1]) / 1e3:8.1f}"
+                  f" {dex}/{len(snapshot.want_dex)}  {end:9} {int(snapshot.times[0]) / 1e6:8.1f} {int(snapshot.times[1]) / 1e3:8.1f}"
                   f"{' FALSE' if is_false else ''}")
             if os.environ.get("SHOW") and os.environ["SHOW"] in folder:
                 for at, addr in enumerate(snapshot.addresses):

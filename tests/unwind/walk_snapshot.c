@@ -4,8 +4,8 @@
  * process 1; the machine (EM_*), bytes of an address, the bits of an address of code (0: of this
  * machine); a file with the registers as 64-bit words, in the order of jank_abi.h; files with a
  * stack each: its first address as a 64-bit word, then its bytes. The first stack is the thread's.
- * Prints the addresses, leaf first, then how the walk ended, and its time in ns: the first walk,
- * and one that finds all tables open.
+ * Prints the addresses, leaf first, the dex pcs, how the walk ended, and its time in ns: the first
+ * one, and one that finds all tables open.
  */
 #include <elf.h>
 #include <inttypes.h>
@@ -17,7 +17,6 @@
 #include "symbol/names/symbolize.h"
 #include "symbol/unwind/unwind.h"
 
-#define STACKS	  2
 #define STACK_MAX (1u << 20)
 #define AGAIN	  20
 #define SP_OF_ARM 13 /* the kernel has it twice */
@@ -87,6 +86,8 @@ int main(int argc, char **argv)
 	last = (clock__mono_ns() - last) / AGAIN;
 	for (uint32_t i = 0; i < got.cnt; i++)
 		printf("%" PRIx64 "\n", got.addresses[i]);
+	for (uint32_t i = 0; i < got.dex_cnt; i++)
+		printf("dex %u %" PRIx64 "\n", got.dex[i].index, got.dex[i].pc);
 	printf("end %d %s\ntime %" PRIu64 " %" PRIu64 "\n", got.end, got.module ?: "-", first,
 	       last);
 	return 0;

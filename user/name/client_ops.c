@@ -219,13 +219,19 @@ static int take_unwound(struct name_client *client, struct wire *in, const struc
 		return -ENOMEM;
 	in->bad |= head.cnt > UNWIND_MAX || head.end > STACK_END_DEEP ||
 		   head.used_sz > copy->rec.copy_sz || head.script_cnt > STACK_SCRIPT_MAX ||
+		   head.dex_cnt > UNWIND_DEX_MAX ||
 		   in->left < head.cnt * sizeof(*ret->addresses) +
-				      head.script_cnt * sizeof(*ret->script);
+				      head.script_cnt * sizeof(*ret->script) +
+				      head.dex_cnt * sizeof(*ret->dex);
 	if (in->bad)
 		return 0;
 	wire__take(in, ret->addresses, head.cnt * sizeof(*ret->addresses));
 	wire__take(in, ret->script, head.script_cnt * sizeof(*ret->script));
 	ret->script_cnt = head.script_cnt;
+	wire__take(in, ret->dex, head.dex_cnt * sizeof(*ret->dex));
+	for (uint32_t i = 0; i < head.dex_cnt; i++)
+		in->bad |= ret->dex[i].index >= head.cnt;
+	ret->dex_cnt = in->bad ? 0 : head.dex_cnt;
 	ret->module = take_text(client, in);
 	ret->cnt = head.cnt;
 	ret->end = (enum stack_end)head.end;

@@ -188,13 +188,15 @@ static void unwind(struct server *s, const struct copy_event *copy)
 		head = (struct name_unwound){ .cnt = unwound->cnt,
 					      .end = unwound->end,
 					      .used_sz = unwound->used_sz,
-					      .script_cnt = unwound->script_cnt };
+					      .script_cnt = unwound->script_cnt,
+					      .dex_cnt = unwound->dex_cnt };
 	head.knows = symbolizer__knows(s->sym, copy->rec.hdr.tgid);
 	strbuf__add(&s->out, &head, sizeof(head));
 	if (!head.cnt)
 		return;
 	strbuf__add(&s->out, unwound->addresses, head.cnt * sizeof(*unwound->addresses));
 	strbuf__add(&s->out, unwound->script, head.script_cnt * sizeof(*unwound->script));
+	strbuf__add(&s->out, unwound->dex, head.dex_cnt * sizeof(*unwound->dex));
 	wire__put_text(&s->out, unwound->module);
 }
 

@@ -105,13 +105,13 @@ struct name_frame {
 };
 
 /*
- * An unwound stack, one of several; its addresses, functions and module follow. cnt 0: out of
- * memory.
+ * An unwound stack, one of several; its addresses, functions, dex pcs and module follow. cnt 0: out
+ * of memory.
  */
 struct name_unwound {
 	uint32_t cnt, end, used_sz;
 	uint32_t knows; /* as of name_answer, for the copy's process */
-	uint32_t script_cnt, pad;
+	uint32_t script_cnt, dex_cnt;
 };
 
 /* struct script_wait: a byte of an answer is no bool. */

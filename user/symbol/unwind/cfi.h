@@ -48,6 +48,11 @@ struct cfi_row {
 	uint8_t ra;    /* the column of the return address */
 	uint8_t rule_cnt;
 	struct cfi_rule cfa;
+	/*
+	 * of code of ART's interpreters: register `reg` + value is the address of the bytecode that
+	 * the frame executes (a dex pc); CFI_UNSAID: other code
+	 */
+	struct cfi_rule dex;
 	uint32_t rules; /* index of the first rule */
 	uint32_t depth;
 	uint32_t since_start; /* with a table: bytes from the function's begin to the address */

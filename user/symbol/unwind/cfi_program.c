@@ -13,6 +13,7 @@
 
 struct state {
 	struct cfi_rule cfa, regs[CFI_REG_MAX];
+	struct cfi_rule dex; /* see cfi_row */
 };
 
 struct run {
@@ -82,11 +83,37 @@ static struct cfi_rule expression(struct run *run, uint8_t how)
 	return ret;
 }
 
+/*
+ * An expression of ART that tells no register's value: the register with the interpreter's place in
+ * the bytecode. It pushes "DEX1" and drops it (ART's runtime/interpreter/cfi_asm_support.h).
+ */
+static bool is_dex(const struct run *run, const struct cfi_rule *rule, struct cfi_rule *ret)
+{
+	static const uint8_t mark[] = {
+		DW_OP_const4u, 'D', 'E', 'X', '1', DW_OP_drop, DW_OP_bregx
+	};
+	const uint8_t *expr = run->cfi->exprs + rule->value;
+	struct cursor cur = { expr + sizeof(mark), expr + rule->len, false };
+	uint64_t reg;
+	int64_t off;
+
+	if (run->cur->bad || rule->len <= sizeof(mark) || memcmp(expr, mark, sizeof(mark)))
+		return false;
+	reg = cursor__uleb(&cur);
+	off = cursor__sleb(&cur);
+	if (cur.bad || reg >= CFI_REG_MAX || off < INT32_MIN || off > INT32_MAX)
+		return false;
+	*ret = (struct cfi_rule){ .reg = reg, .how = CFI_VAL_OFFSET, .value = off };
+	return true;
+}
+
 static void expression_of_reg(struct run *run, uint8_t how)
 {
 	uint64_t reg = cursor__uleb(run->cur);
 	struct cfi_rule rule = expression(run, how);
 
+	if (how == CFI_VAL_EXPR && is_dex(run, &rule, &run->now.dex))
+		return;
 	rule.reg = reg;
 	if (reg < CFI_REG_MAX)
 		run->now.regs[reg] = rule;
@@ -293,6 +320,7 @@ static int keep(struct cfi *cfi, const struct state *state, struct cfi_row *row)
 		cfi->rule_cap = cap;
 	}
 	row->cfa = state->cfa;
+	row->dex = state->dex;
 	row->rules = cfi->rule_cnt;
 	for (i = 0; i < CFI_REG_MAX; i++)
 		if (state->regs[i].how != CFI_UNSAID)

@@ -56,6 +56,7 @@ static enum stack_end try(const struct walk *w, const struct unwind_place *place
 	struct walk trial = *w;
 
 	found.cnt = 1;
+	found.dex_cnt = 0;
 	trial.ret = &found;
 	trial.frames = NULL;
 	trial.trial = true;
@@ -231,6 +232,7 @@ static void begin(const struct symbolizer *sym, struct walk *w, const struct cop
 	ret->module = NULL;
 	ret->used_sz = 0;
 	ret->script_cnt = 0;
+	ret->dex_cnt = 0;
 	ret->end = STACK_END_NO_TABLE;
 	if (copy->rec.hdr.flags & JANK_COPY_32BIT)
 		machine = unwind_arch__narrow(machine);

@@ -16,6 +16,18 @@
 
 #define UNWIND_MAX 512 /* addresses */
 
+#define UNWIND_DEX_MAX 128
+
+/* A frame of ART's interpreter. */
+struct dex_frame {
+	uint32_t index; /* of its address in struct unwound */
+	/*
+	 * Address of the bytecode in the process: the instruction, or one beside it (nterp, mterp);
+	 * the method's first one (the switch interpreter, which does not tell the instruction).
+	 */
+	uint64_t pc;
+};
+
 struct unwound {
 	/*
 	 * leaf first: the thread's pc, then return addresses; for a frame that a signal
@@ -26,6 +38,8 @@ struct unwound {
 	/* The functions of frames in code of a language (language.h); JANK_SCRIPT_NATIVE. */
 	struct jank_script_frame script[STACK_SCRIPT_MAX];
 	uint32_t script_cnt;
+	struct dex_frame dex[UNWIND_DEX_MAX]; /* by index, ascending */
+	uint32_t dex_cnt;
 	enum stack_end end;
 	/*
 	 * module where the walk ended early, or NULL; owned by the symbolizer, valid until its next

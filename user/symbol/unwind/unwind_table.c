@@ -169,11 +169,25 @@ static void skip_pushed(struct walk *w, uint64_t cfa)
 	walk__set(w, w->arch->sp, w->low);
 }
 
+static void note_dex(struct walk *w)
+{
+	const struct cfi_rule *rule = &w->at.row.dex;
+	struct unwound *ret = w->ret;
+	uint64_t pc;
+
+	if (ret->dex_cnt < UNWIND_DEX_MAX && walk__reg(w, rule->reg, &pc))
+		ret->dex[ret->dex_cnt++] =
+			(struct dex_frame){ .index = ret->cnt - 1,
+					    .pc = wrapped(w, pc + (int64_t)rule->value) };
+}
+
 enum unwind_step unwind_table__step(struct walk *w, uint64_t *pc)
 {
 	enum unwind_step ret;
 	uint64_t cfa;
 
+	if (w->at.row.dex.how != CFI_UNSAID)
+		note_dex(w);
 	w->why = STACK_END_NO_TABLE;
 	if (!find_cfa(w, &cfa))
 		return STEP_ENDS;
