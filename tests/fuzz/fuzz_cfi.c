@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Damaged unwind tables, of each kind and of two machines. What is read from them stays within
+ * Damaged unwind tables, of each kind and of three machines. What is read from them stays within
  * bounds, memory included.
  */
 #include "symbol/unwind/cfi_parts.h"
@@ -16,7 +16,7 @@ static struct {
 
 static void damage_tables(struct fuzz *f, unsigned char *bytes, size_t *len)
 {
-	static const char *const prefixes[] = { ".eh_frame", ".debug_frame", NULL };
+	static const char *const prefixes[] = { ".eh_frame", ".debug_frame", ".ARM.ex", NULL };
 
 	sections__damage(f, bytes, len, prefixes);
 }

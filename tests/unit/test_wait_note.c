@@ -35,6 +35,7 @@ static const struct form forms[] = {
 	{ EM_ARM, "0000a0e1 33ff2fe1", "arm: blx r3", true },
 	{ EM_ARM, "0000a0e1 100000ea", "arm: b", false },
 	{ EM_ARM, "0000a0e1 1eff2fe1", "arm: bx lr", false },
+	{ EM_ARM, "000000ef 00f020e3", "arm: nop", false },
 	{ EM_ARM, "00bf00bf 00f010f8", "Thumb: bl", true },
 	{ EM_ARM, "00bf00bf fff710ff", "Thumb: bl, backwards", true },
 	{ EM_ARM, "00bf00bf 00f010e8", "Thumb: blx to arm code", true },

@@ -5,8 +5,8 @@
 A snapshot is a folder with maps.txt, regs.txt, stack.data or stack0.data …, the mapped files (also
 as NAME.gz, or by links.txt), and output.txt, which has the expected frames. No such folder belongs to the project.
 
-Most files of public snapshots have zeros as their code. The walker asks whether a call precedes a
-return address, so zeros are replaced by calls. The library of an archive without a directory is
+The code of most files of public snapshots was erased: it is zeros and ones. The walker asks whether
+a call precedes a return address, so it is replaced by calls. The library of an archive without a directory is
 cut out of it."""
 import gzip, os, re, struct, subprocess, sys, tempfile
 
@@ -65,11 +65,11 @@ def with_calls(data):
         return data
     ret, call = bytearray(data), CALLS[elf.machine]
     for begin, size in elf.code:
-        least = 256 if any(data[begin:begin + size]) else 4
-        for run in re.finditer(rb"\0{%d,}" % least, data[begin:begin + size]):
-            first = (run.start() + 3) & ~3
-            length = (run.end() - first) & ~3
-            ret[begin + first:begin + first + length] = call * (length // len(call))
+        if set(data[begin:begin + size]) <= {0, 0xff}:
+            ret[begin:begin + size] = (call * size)[:size]
+        for run in re.finditer(rb"\0{256,}", data[begin:begin + size]):
+            first, end = (run.start() + 3) & ~3, run.end() & ~3
+            ret[begin + first:begin + end] = (call * size)[:end - first]
     return bytes(ret)
 
 

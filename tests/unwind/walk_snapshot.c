@@ -31,21 +31,23 @@ static size_t read_file(const char *path, void *buf, size_t size)
 	return ret;
 }
 
+/* Bytes between the stack pointer and the first recorded one are zeros. */
 static void read_stack(const char *path, unsigned sp, struct copy_event *ret)
 {
-	uint8_t *bytes = malloc(STACK_MAX);
-	size_t len = bytes ? read_file(path, bytes, STACK_MAX) : 0;
+	uint8_t *bytes = calloc(1, 2 * STACK_MAX), *data = bytes + STACK_MAX;
+	size_t len = bytes ? read_file(path, data - 8, STACK_MAX) : 0;
 	uint64_t begin, want = ret->rec.regs[sp];
 
 	if (len < 8)
 		exit(2);
-	memcpy(&begin, bytes, 8);
+	memcpy(&begin, data - 8, 8);
+	memset(data - 8, 0, 8);
 	len -= 8;
 	if (!want)
 		ret->rec.regs[sp] = want = begin;
-	if (want < begin || want - begin > len) /* the stack pointer is in none */
-		want = begin + len;
-	ret->bytes = bytes + 8 + (want - begin);
+	if (want - begin > len && begin - want > STACK_MAX)
+		want = begin + len; /* the stack pointer is in none */
+	ret->bytes = data + (int64_t)(want - begin);
 	ret->rec.copy_sz = len - (want - begin);
 }
 

@@ -50,8 +50,12 @@ static bool is_arm64_call(uint32_t insn)
 	       (insn & 0xfefff800) == 0xd63f0800;   /* blraa and its variants */
 }
 
+#define ARM_NOP 0xe320f000 /* looks like a blx in Thumb state; before bionic's __restore */
+
 static bool is_arm_call(uint32_t insn)
 {
+	if (insn == ARM_NOP)
+		return false;
 	return (insn & 0x0f000000) == 0x0b000000 || /* bl, blx with an immediate */
 	       (insn & 0xfe000000) == 0xfa000000 ||
 	       (insn & 0x0ffffff0) == 0x012fff30 || /* blx REG */

@@ -171,6 +171,8 @@ static void add_segment(struct elf *elf, const Elf64_Phdr *ph, size_t *notes)
 	elf->has_interp |= ph->p_type == PT_INTERP;
 	if (ph->p_type == PT_GNU_EH_FRAME)
 		elf->eh_hdr = segment_of(ph);
+	if (ph->p_type == PT_ARM_EXIDX)
+		elf->exidx = segment_of(ph);
 	if (ph->p_type == PT_LOAD && elf->load_cnt < ELF_LOADS_MAX)
 		elf->loads[elf->load_cnt++] = segment_of(ph);
 }

@@ -35,6 +35,7 @@ struct elf {
 	uint64_t entry;		   /* address of the entry point, or 0 */
 	bool has_interp;	   /* it has PT_INTERP, that is, it needs a loader */
 	struct elf_segment eh_hdr; /* PT_GNU_EH_FRAME; file_size 0: none */
+	struct elf_segment exidx;  /* PT_ARM_EXIDX, valid on arm; file_size 0: none */
 	struct elf_segment loads[ELF_LOADS_MAX];
 	size_t load_cnt;
 	struct elf_section *sections;

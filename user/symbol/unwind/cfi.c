@@ -102,6 +102,7 @@ static int parse(struct cfi *cfi)
 	cfi->has_go = !gopclntab__open(&cfi->go, &elf);
 	cfi->keeps_fp = cfi->has_go || elf__section(&elf, ".gopclntab");
 	cfi_search__open(cfi, &elf);
+	exidx__open(cfi, &elf);
 	if (!cfi->search.cnt)
 		add_section(cfi, &elf, ".eh_frame", true);
 	add_section(cfi, &elf, ".debug_frame", false);
@@ -357,6 +358,9 @@ static void fill(struct cfi *cfi, uint64_t offset, bool exact, struct cfi_row *r
 			   !cfi__code(cfi, offset - sizeof(code), code, sizeof(code)) &&
 			   is_behind_call(cfi->machine, code);
 	look_up(cfi, vaddr - !exact, row);
+	/* Second, as its entries have no end: they also cover code without a table. */
+	if (!row->has_table)
+		exidx__find(cfi, vaddr - !exact, exact, row);
 	row->of_go = cfi->keeps_fp;
 	row->managed |= !row->has_table && cfi->keeps_fp;
 	/*
@@ -382,7 +386,8 @@ const struct cfi_row *cfi__row(struct cfi *cfi, uint64_t offset, bool exact)
 	if ((!cfi->mem && !is_open(cfi)) || make_room(cfi))
 		return NULL;
 	fill(cfi, offset, exact, &fresh);
-	if (!fresh.has_table && read_packed(cfi)) {
+	/* arm's own tables say nothing of prologues, where only a leaf can be */
+	if ((!fresh.has_table || (exact && cfi->exidx.cnt)) && read_packed(cfi)) {
 		clear(cfi); /* other addresses have a table now, too */
 		return cfi__row(cfi, offset, exact);
 	}

@@ -6,13 +6,12 @@
 
 #include "symbol/unwind/cfi_parts.h"
 
-#define PAIR	   8  /* bytes of an entry of the search table */
 #define PIECE	   64 /* pairs that the last read gets at once */
 #define TABLE_ENC  (DW_EH_PE_datarel | DW_EH_PE_sdata4)
 #define HDR_MAX	   32
 #define ABSENT_ENC 0xff
 
-static bool offset_of(const struct cfi *cfi, uint64_t vaddr, uint64_t *ret, uint64_t *ret_left)
+bool cfi__offset_of(const struct cfi *cfi, uint64_t vaddr, uint64_t *ret, uint64_t *ret_left)
 {
 	for (size_t i = 0; i < cfi->load_cnt; i++) {
 		const struct elf_segment *seg = &cfi->loads[i];
@@ -63,45 +62,66 @@ void cfi_search__open(struct cfi *cfi, const struct elf *elf)
 	if (!parse_header(cfi, &cur, search.addr, &file->addr, &search.cnt))
 		return;
 	search.off = elf->eh_hdr.offset + (cur.at - header);
-	if (search.cnt > CFI_INDEX_MAX || !image__holds(&cfi->img, search.off, search.cnt * PAIR) ||
-	    !offset_of(cfi, file->addr, &file->off, &file->size))
+	if (search.cnt > CFI_INDEX_MAX ||
+	    !image__holds(&cfi->img, search.off, search.cnt * CFI_PAIR) ||
+	    !cfi__offset_of(cfi, file->addr, &file->off, &file->size))
 		return;
 	file->eh = true;
 	cfi->search = search;
 }
 
-static uint64_t start_in(const struct cfi *cfi, const int32_t *pair)
+static uint64_t start_in(const struct cfi *cfi, const struct cfi_search *search, uint64_t at,
+			 const int32_t *pair)
 {
-	uint64_t ret = cfi->search.addr + (int64_t)pair[0];
+	uint64_t ret = search->addr + (int64_t)pair[0];
 
+	if (search->is_prel31) /* from the pair itself; bit 0 says that the code is Thumb's */
+		ret = (search->addr + at * CFI_PAIR + (int32_t)((uint32_t)pair[0] << 1) / 2) &
+		      ~1ull;
 	return cfi->is64 ? ret : (uint32_t)ret;
 }
 
-bool cfi_search__find(struct cfi *cfi, uint64_t vaddr, uint64_t *ret_off, uint64_t *ret_next)
+bool cfi_search__pair(struct cfi *cfi, const struct cfi_search *search, uint64_t vaddr,
+		      struct cfi_pair *ret)
 {
-	const struct cfi_search *search = &cfi->search;
-	uint64_t low = 0, high = search->cnt, off;
+	uint64_t low = 0, high = search->cnt;
 	int32_t pairs[PIECE + 1][2];
 	size_t cnt, i;
 
 	while (high - low > PIECE) { /* the wanted pair is in [low, high) */
 		uint64_t mid = low + (high - low) / 2;
 
-		if (image__read(&cfi->img, search->off + mid * PAIR, pairs[0], PAIR))
+		if (image__read(&cfi->img, search->off + mid * CFI_PAIR, pairs[0], CFI_PAIR))
 			return false;
-		if (start_in(cfi, pairs[0]) <= vaddr)
+		if (start_in(cfi, search, mid, pairs[0]) <= vaddr)
 			low = mid;
 		else
 			high = mid;
 	}
 	cnt = high - low + (high < search->cnt);
-	if (!cnt || image__read(&cfi->img, search->off + low * PAIR, pairs, cnt * PAIR) ||
-	    start_in(cfi, pairs[0]) > vaddr)
+	if (!cnt || image__read(&cfi->img, search->off + low * CFI_PAIR, pairs, cnt * CFI_PAIR) ||
+	    start_in(cfi, search, low, pairs[0]) > vaddr)
 		return false;
-	for (i = 0; i + 1 < cnt && start_in(cfi, pairs[i + 1]) <= vaddr; i++)
+	for (i = 0; i + 1 < cnt && start_in(cfi, search, low + i + 1, pairs[i + 1]) <= vaddr; i++)
 		;
-	*ret_next = i + 1 < cnt ? start_in(cfi, pairs[i + 1]) : UINT64_MAX;
-	off = search->addr + (int64_t)pairs[i][1] - cfi->file.addr;
+	*ret = (struct cfi_pair){
+		.start = start_in(cfi, search, low + i, pairs[i]),
+		.next = i + 1 < cnt ? start_in(cfi, search, low + i + 1, pairs[i + 1]) : UINT64_MAX,
+		.addr = search->addr + (low + i) * CFI_PAIR,
+		.value = pairs[i][1],
+	};
+	return true;
+}
+
+bool cfi_search__find(struct cfi *cfi, uint64_t vaddr, uint64_t *ret_off, uint64_t *ret_next)
+{
+	struct cfi_pair pair;
+	uint64_t off;
+
+	if (!cfi_search__pair(cfi, &cfi->search, vaddr, &pair))
+		return false;
+	*ret_next = pair.next;
+	off = cfi->search.addr + (int64_t)(int32_t)pair.value - cfi->file.addr;
 	*ret_off = cfi->is64 ? off : (uint32_t)off;
 	return true;
 }

@@ -37,10 +37,22 @@ struct cfi_section {
 	uint64_t lowest;
 };
 
-/* The table of .eh_frame_hdr: pairs of 32-bit numbers relative to addr. */
+#define CFI_PAIR 8 /* bytes of an entry of a search table */
+
+/*
+ * A table of pairs in the file, the first word of which is the begin of code: of .eh_frame_hdr,
+ * relative to addr; or .ARM.exidx, where it is relative to the pair, in 31 bits.
+ */
 struct cfi_search {
+	bool is_prel31;
 	uint64_t addr, off;
 	uint64_t cnt;
+};
+
+struct cfi_pair {
+	uint64_t start, next; /* next: start of the next pair, or UINT64_MAX */
+	uint64_t addr;	      /* of the pair */
+	uint32_t value;	      /* its second word */
 };
 
 /* The bytes of one entry, CIE or FDE, after its length. */
@@ -77,6 +89,7 @@ struct cfi {
 	struct elf_segment *loads;
 	size_t load_cnt;
 	struct cfi_search search;
+	struct cfi_search exidx;		   /* cnt 0: none */
 	struct cfi_section file;		   /* the section that search points into */
 	struct cfi_section sections[CFI_SECTIONS]; /* in memory */
 	size_t section_cnt;
@@ -112,6 +125,8 @@ struct cfi_gap {
  * the next FDE begins, or UINT64_MAX. Returns false, or NULL, when there is none.
  */
 bool cfi_search__find(struct cfi *cfi, uint64_t vaddr, uint64_t *ret_off, uint64_t *ret_next);
+bool cfi_search__pair(struct cfi *cfi, const struct cfi_search *search, uint64_t vaddr,
+		      struct cfi_pair *ret);
 const struct cfi_place *cfi_index__find(const struct cfi_section *sec, uint64_t vaddr);
 void cfi_search__open(struct cfi *cfi, const struct elf *elf);
 
@@ -145,5 +160,17 @@ uint64_t cfi_entry__pointer(const struct cfi *cfi, struct cursor *cur, uint8_t e
  */
 int cfi_program__run(struct cfi *cfi, const struct cfi_fde *fde, uint64_t vaddr,
 		     struct cfi_row *row);
+
+/* Appends rules, at most CFI_REG_MAX, to cfi, as those of the row. 0 or -errno. */
+int cfi_rules__add(struct cfi *cfi, const struct cfi_rule *rules, size_t cnt, struct cfi_row *row);
+
+/* Finds the file offset of an address. ret_left: bytes from there to the end of its segment. */
+bool cfi__offset_of(const struct cfi *cfi, uint64_t vaddr, uint64_t *ret, uint64_t *ret_left);
+
+/* --- exidx.c: tables of 32-bit arm */
+
+void exidx__open(struct cfi *cfi, const struct elf *elf);
+/* Fills the row of an address. exact: the instruction there has not run. False: no table. */
+bool exidx__find(struct cfi *cfi, uint64_t vaddr, bool exact, struct cfi_row *row);
 
 #endif

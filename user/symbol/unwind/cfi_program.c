@@ -305,28 +305,38 @@ static int run_all(struct run *run, struct cursor *cur)
 	return cur->bad ? -EBADMSG : 0;
 }
 
-static int keep(struct cfi *cfi, const struct state *state, struct cfi_row *row)
+int cfi_rules__add(struct cfi *cfi, const struct cfi_rule *rules, size_t cnt, struct cfi_row *row)
 {
-	size_t cap = cfi->rule_cap ? 2 * cfi->rule_cap : 256, i;
-	struct cfi_rule *rules;
+	size_t cap = cfi->rule_cap ? 2 * cfi->rule_cap : 256;
+	struct cfi_rule *all;
 
 	if (cfi->rule_cnt + CFI_REG_MAX > CFI_RULES_MAX)
 		return -ENOSPC;
 	if (cfi->rule_cnt + CFI_REG_MAX > cfi->rule_cap) {
-		rules = realloc(cfi->rules, cap * sizeof(*rules));
-		if (!rules)
+		all = realloc(cfi->rules, cap * sizeof(*all));
+		if (!all)
 			return -ENOMEM;
-		cfi->rules = rules;
+		cfi->rules = all;
 		cfi->rule_cap = cap;
 	}
+	row->rules = cfi->rule_cnt;
+	row->rule_cnt = cnt;
+	for (size_t i = 0; i < cnt; i++)
+		cfi->rules[cfi->rule_cnt++] = rules[i];
+	return 0;
+}
+
+static int keep(struct cfi *cfi, const struct state *state, struct cfi_row *row)
+{
+	struct cfi_rule rules[CFI_REG_MAX];
+	size_t cnt = 0;
+
 	row->cfa = state->cfa;
 	row->dex = state->dex;
-	row->rules = cfi->rule_cnt;
-	for (i = 0; i < CFI_REG_MAX; i++)
+	for (size_t i = 0; i < CFI_REG_MAX; i++)
 		if (state->regs[i].how != CFI_UNSAID)
-			cfi->rules[cfi->rule_cnt++] = state->regs[i];
-	row->rule_cnt = cfi->rule_cnt - row->rules;
-	return 0;
+			rules[cnt++] = state->regs[i];
+	return cfi_rules__add(cfi, rules, cnt, row);
 }
 
 int cfi_program__run(struct cfi *cfi, const struct cfi_fde *fde, uint64_t vaddr,

@@ -133,9 +133,12 @@ static enum unwind_step step(struct walk *w, uint64_t *pc)
 	w->by_fp = w->by_fp && !w->at.row.has_table;
 	/*
 	 * Of arm64's signal frame the vdso of kernels before 5.8 describes two registers, and takes
-	 * the interrupted pc from the link register (87676cfca141).
+	 * the interrupted pc from the link register (87676cfca141). In 32-bit arm's tables the
+	 * trampoline belongs to the function before it.
 	 */
-	took = !w->at.row.has_table || w->at.row.signal ? unwind_signal__step(w, pc) : STEP_NONE;
+	took = !w->at.row.has_table || w->at.row.signal || w->arch->machine == EM_ARM
+		       ? unwind_signal__step(w, pc)
+		       : STEP_NONE;
 	if (took != STEP_NONE)
 		return took;
 	if (w->at.row.has_table)

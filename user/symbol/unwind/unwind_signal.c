@@ -11,7 +11,9 @@
 #define FORM_MAX 9
 #define ARM64_REGS                                                                                 \
 	312 /* siginfo 128, ucontext up to its sigcontext 176, fault address 8; x0 to x30, sp, pc */
-#define X86_64_REGS 40 /* in the ucontext, after flags, link, stack; then in the kernel's order */
+#define ARM_REGS      32	       /* ucontext up to its sigcontext 20, three words; r0 to pc */
+#define ARM_INFO_REGS (128 + ARM_REGS) /* with a siginfo before: of handlers that want it */
+#define X86_64_REGS   40 /* in the ucontext, after flags, link, stack; then in the kernel's order */
 
 /* The code that a handler returns to, and the offset of the saved registers from sp there. */
 struct form {
@@ -26,6 +28,11 @@ static const struct form forms[] = {
 	{ EM_X86_64, X86_64_REGS, 9, { 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 } },
 	/* mov $15, %eax; syscall */
 	{ EM_X86_64, X86_64_REGS, 7, { 0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 } },
+	/* arm: mov r7, #119 or #173; svc 0; in arm and in Thumb state */
+	{ EM_ARM, ARM_REGS, 8, { 0x77, 0x70, 0xa0, 0xe3, 0x00, 0x00, 0x00, 0xef } },
+	{ EM_ARM, ARM_REGS, 4, { 0x77, 0x27, 0x00, 0xdf } },
+	{ EM_ARM, ARM_INFO_REGS, 8, { 0xad, 0x70, 0xa0, 0xe3, 0x00, 0x00, 0x00, 0xef } },
+	{ EM_ARM, ARM_INFO_REGS, 4, { 0xad, 0x27, 0x00, 0xdf } },
 	/* mov x8, #139; svc #0 */
 	{ EM_AARCH64, ARM64_REGS, 8, { 0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4 } },
 };
