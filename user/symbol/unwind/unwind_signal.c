@@ -51,7 +51,8 @@ static const struct form *form_at(struct walk *w, const struct unwind_place *pla
 {
 	uint8_t code[FORM_MAX];
 
-	if (tables__code(w->env, w->process, place->region, place->pc, code, sizeof(code)))
+	if (w->arch->machine == EM_386 || /* its C libraries and vdso have tables for theirs */
+	    tables__code(w->env, w->process, place->region, place->pc, code, sizeof(code)))
 		return NULL;
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
 		if (forms[i].machine == w->arch->machine &&

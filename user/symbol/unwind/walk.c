@@ -116,23 +116,29 @@ static bool read_other(const struct walk *w, uint64_t addr, unsigned size, uint6
 	return true;
 }
 
+/* Reads what is not in the copy: says why, unless it is in the other stack. */
+static __attribute__((noinline, cold)) bool read_beyond(struct walk *w, uint64_t addr,
+							unsigned size, uint64_t *ret)
+{
+	uint32_t len = w->copy->rec.copy_sz;
+	uint64_t off = addr - w->bottom;
+
+	if (addr < w->bottom || off > FAR)
+		w->why = STACK_END_ASTRAY;
+	else if (off > len || size > len - off)
+		w->why = w->copy->rec.hdr.flags & JANK_COPY_HOLE ? STACK_END_HOLE : STACK_END_COPY;
+	else
+		w->why = STACK_END_HOLE;
+	return read_other(w, addr, size, ret);
+}
+
 bool walk__read(struct walk *w, uint64_t addr, unsigned size, uint64_t *ret)
 {
 	uint32_t len = w->copy->rec.copy_sz;
 	uint64_t off = addr - w->bottom;
 
-	if (addr < w->bottom || off > FAR) {
-		w->why = STACK_END_ASTRAY;
-		return read_other(w, addr, size, ret);
-	}
-	if (off > len || size > len - off) {
-		w->why = w->copy->rec.hdr.flags & JANK_COPY_HOLE ? STACK_END_HOLE : STACK_END_COPY;
-		return read_other(w, addr, size, ret);
-	}
-	if (in_hole(w, off, size)) {
-		w->why = STACK_END_HOLE;
-		return false;
-	}
+	if (addr < w->bottom || off > len || size > len - off || in_hole(w, off, size))
+		return read_beyond(w, addr, size, ret);
 	*ret = 0;
 	memcpy(ret, w->copy->bytes + off, size); /* little-endian */
 	if (w->ret->used_sz < off + size)
