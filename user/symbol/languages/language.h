@@ -26,12 +26,13 @@ struct unwound;
 struct native_frame {
 	uint64_t pc;
 	uint64_t fp; /* 0: not known, or the words are not; only in HotSpot's code */
-	uint64_t words[NATIVE_WORDS]; /* words[i]: the word at fp - 8 * (i + 1) */
-	uint64_t bytecode; /* register that HotSpot's interpreter uses for it; 0: not known */
-	uint32_t index;	   /* of its address in struct unwound */
-	bool exact;	   /* interrupted there; false: a call returns there */
-	bool in_file;	   /* in a file's code, not in code that was made */
-	bool borrowed;	   /* its caller has the same frame pointer: the words are its caller's */
+	uint64_t words
+		[NATIVE_WORDS]; /* words[i]: the word at fp - 8 * (i + 1); 0: below the frame */
+	uint64_t bytecode;	/* register that HotSpot's interpreter uses for it; 0: not known */
+	uint32_t index;		/* of its address in struct unwound */
+	bool exact;		/* interrupted there; false: a call returns there */
+	bool in_file;		/* in a file's code, not in code that was made */
+	bool borrowed; /* its caller has the same frame pointer: the words are its caller's */
 };
 
 /* --- a language: its reader, of which language.c has a table */
@@ -92,7 +93,8 @@ void language__read(struct process_env *env, struct process *process, struct nat
 		    size_t cnt, struct unwound *ret);
 
 /*
- * Fills a frame for a function that language__read added. Returns false when it is no longer known.
+ * Fills a frame for a function that language__read added. Returns false when its name is not known:
+ * then the frame has only the language.
  */
 bool language__name(struct process *process, struct pool *pool,
 		    const struct jank_script_frame *from, struct frame *ret);

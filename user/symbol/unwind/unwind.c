@@ -161,15 +161,19 @@ static void end(struct walk *w, enum stack_end why)
 		w->ret->module = "[jit]"; /* like the names of its frames */
 }
 
-/* Fills what the frame pointer leads to. Returns false when that is not known, or not copied. */
+/*
+ * Fills what the frame pointer leads to. Returns false when that is not known, or not copied. A
+ * small frame ends before the last words: they stay 0.
+ */
 static bool note_words(struct walk *w, struct native_frame *frame)
 {
+	unsigned cnt = 0;
+
 	if (!walk__reg(w, w->arch->fp, &frame->fp))
 		return false;
-	for (unsigned i = 0; i < NATIVE_WORDS; i++)
-		if (!walk__word(w, frame->fp - 8 * (i + 1), &frame->words[i]))
-			return false;
-	return true;
+	while (cnt < NATIVE_WORDS && walk__word(w, frame->fp - 8 * (cnt + 1), &frame->words[cnt]))
+		cnt++;
+	return cnt;
 }
 
 /* Notes the frame if it may be of a language. HotSpot's compilers keep no frame pointer. */
