@@ -27,9 +27,9 @@ struct v8_owner {
 	uint64_t bytecode, shared;
 };
 
-/* A place in a BytecodeArray without a known owner. */
+/* A place in a BytecodeArray, or in baseline code of one, without a known owner. */
 struct v8_pending {
-	uint64_t bytecode, offset, key;
+	uint64_t bytecode, code, offset, key;
 };
 
 /* The heap of a process. */
@@ -97,8 +97,9 @@ bool v8__chars(struct v8 *v8, uint64_t string, struct v8_chars *ret);
 /* True for a SharedFunctionInfo of a function with a script: the built-in ones have none. */
 bool v8__is_scripted(struct v8 *v8, uint64_t shared);
 
-/* The BytecodeArray of a function; another object: it has none. */
+/* The BytecodeArray of a function, or of its data or baseline code; another object: it has none. */
 uint64_t v8__bytecode_of(struct v8 *v8, uint64_t shared);
+uint64_t v8__bytecode_in(struct v8 *v8, uint64_t data);
 
 /* Remembers the owner of an array; finds it again, if it still is. 0: not known. */
 void v8_bytecode__learn(struct v8 *v8, uint64_t bytecode, uint64_t shared);

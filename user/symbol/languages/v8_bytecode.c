@@ -14,10 +14,8 @@ bool v8__is_scripted(struct v8 *v8, uint64_t shared)
 	       v8__is_a(v8, v8__member(v8, shared, V8_SHARED_SCRIPT), V8_TYPE_SCRIPT);
 }
 
-uint64_t v8__bytecode_of(struct v8 *v8, uint64_t shared)
+uint64_t v8__bytecode_in(struct v8 *v8, uint64_t data)
 {
-	uint64_t data = v8__member(v8, shared, V8_SHARED_DATA);
-
 	if (v8__is_a(v8, data,
 		     V8_TYPE_CODE)) /* of the baseline: the bytecode is in place of other data */
 		data = v8__member(v8, data, V8_CODE_DEOPT);
@@ -26,6 +24,11 @@ uint64_t v8__bytecode_of(struct v8 *v8, uint64_t shared)
 	if (v8__is_a(v8, data, V8_TYPE_INTERPRETER_DATA))
 		data = v8__word(v8, data - 1 + INTERPRETED);
 	return data;
+}
+
+uint64_t v8__bytecode_of(struct v8 *v8, uint64_t shared)
+{
+	return v8__bytecode_in(v8, v8__member(v8, shared, V8_SHARED_DATA));
 }
 
 static struct v8_owner *slot_of(struct v8 *v8, uint64_t bytecode)

@@ -157,17 +157,22 @@ static bool find_bytecode(struct v8 *v8, const struct native_frame *frame, struc
 }
 
 /*
- * The frame's function. When the garbage collector moves it, the address of the copy takes the
- * place of its map (MapWord in objects/objects.h); the frame as it was copied has the old address.
- * 0: it is none, or something else lies there now.
+ * Where an object is now. When the garbage collector moves it, the address of the copy takes the
+ * place of its map (MapWord in objects/objects.h). Who refers to the old place: a frame as it was
+ * copied, and code that nobody uses any more.
  */
+static uint64_t moved(struct v8 *v8, uint64_t object)
+{
+	uint64_t map = may_be_object(object) ? v8__word(v8, object - 1) : 0;
+
+	return may_be_object(map + 1) ? map + 1 : object;
+}
+
+/* The frame's function; 0: it is none, or something else lies there now. */
 static uint64_t function_of(struct v8 *v8, const struct native_frame *frame)
 {
-	uint64_t ret = word_of(v8, frame, V8_FP_FUNCTION), map;
+	uint64_t ret = moved(v8, word_of(v8, frame, V8_FP_FUNCTION));
 
-	map = may_be_object(ret) ? v8__word(v8, ret - 1) : 0;
-	if (may_be_object(map + 1))
-		ret = map + 1;
 	return v8__is(v8, ret, V8_TYPE_FUNCTION_FIRST, V8_TYPE_FUNCTION_LAST) ? ret : 0;
 }
 
@@ -181,20 +186,35 @@ static uint64_t deopt_element(struct v8 *v8, uint64_t code, enum v8_field index)
 
 static uint64_t function_of_code(struct v8 *v8, uint64_t code)
 {
-	uint64_t ret = deopt_element(v8, code, V8_DEOPT_SHARED);
+	uint64_t ret = moved(v8, deopt_element(v8, code, V8_DEOPT_SHARED));
 
-	return v8__is_a(v8, ret, V8_TYPE_SHARED_WRAPPER) ? v8__member(v8, ret, V8_SHARED_WRAPPED)
-							 : ret;
+	return v8__is_a(v8, ret, V8_TYPE_SHARED_WRAPPER)
+		       ? moved(v8, v8__member(v8, ret, V8_SHARED_WRAPPED))
+		       : ret;
 }
 
-/* Optimised code knows its function, which must be the frame's if that is known. */
+/*
+ * Optimised code knows its function. The frame's may be another one: the collector moved it since,
+ * and its place was used again.
+ */
 static bool take_function_of(struct v8 *v8, uint64_t code, struct spot *to)
 {
-	uint64_t shared = function_of_code(v8, code);
+	to->shared = function_of_code(v8, code);
+	return v8__is_scripted(v8, to->shared);
+}
 
-	if (!to->shared && v8__is_scripted(v8, shared))
-		to->shared = shared;
-	return shared == to->shared || v8->reader->later;
+/* Baseline code has the BytecodeArray, if the frame's was moved since. */
+static void take_bytecode_of(struct v8 *v8, uint64_t code, struct spot *to)
+{
+	uint64_t bytecode = moved(v8, v8__bytecode_in(v8, code));
+
+	if ((to->bytecode && to->shared) || !v8__is_a(v8, bytecode, V8_TYPE_BYTECODE))
+		return;
+	to->bytecode = bytecode;
+	if (to->shared && v8__bytecode_of(v8, to->shared) == bytecode)
+		v8_bytecode__learn(v8, bytecode, to->shared);
+	else
+		to->shared = v8_bytecode__owner(v8, bytecode);
 }
 
 /*
@@ -212,6 +232,8 @@ static bool find_compiled(struct v8 *v8, const struct native_frame *frame, uint6
 		return find_bytecode(v8, frame, ret);
 	if (code.tier == TIER_OPTIMISED && !take_function_of(v8, code.object, ret))
 		return false;
+	if (code.tier == TIER_BASELINE)
+		take_bytecode_of(v8, code.object, ret);
 	if (code.tier == TIER_BASELINE && !ret->bytecode)
 		return ret->shared;
 	ret->tier = code.tier;
@@ -227,7 +249,7 @@ static bool find_compiled(struct v8 *v8, const struct native_frame *frame, uint6
 static bool find_function(struct v8 *v8, const struct native_frame *frame, uint64_t *ret_function,
 			  struct spot *ret)
 {
-	uint64_t bytecode = word_of(v8, frame, V8_FP_BYTECODE);
+	uint64_t bytecode = moved(v8, word_of(v8, frame, V8_FP_BYTECODE));
 
 	*ret_function = 0;
 	if (frame->borrowed)
@@ -317,7 +339,7 @@ static uint64_t inlined(struct v8 *v8, const struct spot *spot, uint16_t number,
 	if (id < 0)
 		return spot->shared;
 	/* Bit 1: a weak reference. */
-	return v8__element(v8, literals, (uint64_t)id) & ~2ull;
+	return moved(v8, v8__element(v8, literals, (uint64_t)id) & ~2ull);
 }
 
 static void add_optimised(struct v8 *v8, const struct spot *spot, struct texts *to)
@@ -377,11 +399,13 @@ static void name_pending(struct v8 *v8, const struct spot *owner)
 {
 	for (unsigned i = 0; i < V8_PENDING; i++) {
 		struct v8_pending *pending = &v8->pending[i];
-		const struct spot spot = { .shared = owner->shared,
-					   .tier = TIER_BYTECODE,
-					   .code = pending->bytecode,
-					   .bytecode = pending->bytecode,
-					   .offset = pending->offset };
+		const struct spot spot = {
+			.shared = owner->shared,
+			.tier = pending->code == pending->bytecode ? TIER_BYTECODE : TIER_BASELINE,
+			.code = pending->code,
+			.bytecode = pending->bytecode,
+			.offset = pending->offset,
+		};
 
 		if (pending->bytecode && pending->bytecode == owner->bytecode &&
 		    name_place(v8, &spot, pending->key))
@@ -395,7 +419,7 @@ static void note_pending(struct v8 *v8, const struct spot *spot, uint64_t key)
 		if (v8->pending[i].key == key)
 			return;
 	v8->pending[v8->pending_at++ % V8_PENDING] =
-		(struct v8_pending){ spot->bytecode, spot->offset, key };
+		(struct v8_pending){ spot->bytecode, spot->code, spot->offset, key };
 }
 
 /* A place in bytecode without its function gets its name when another frame shows the owner. */
