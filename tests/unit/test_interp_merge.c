@@ -136,6 +136,8 @@ static void check_languages(void)
 	check_natives("jit jit main",
 		      "0:a@/g/node_modules/p/node_modules/l.js 1:b@/g/node_modules/p.js",
 		      "a b* main");
+	check_natives("jit jit main", "0:@a.js 1:emit@node:events", "jit emit main");
+	check_natives("jit jit main", "0:@a.js 1:f@a.js", "jit f* main");
 	check_natives("jit main", "0:f@a.js 7:lost@a.js", "f* main");
 }
 

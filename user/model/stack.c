@@ -364,13 +364,24 @@ static void add_all(struct merge *m, const struct stack *native)
 		add_run(m);
 }
 
+/* True if a function of a language on the native stack lost its name. */
+static bool has_nameless(const struct merge *m)
+{
+	for (uint32_t i = 0; i < m->stack->script_cnt; i++)
+		if (m->stack->script[i].flags & JANK_SCRIPT_NATIVE && m->named[i].language &&
+		    !m->named[i].function)
+			return true;
+	return false;
+}
+
 /*
  * Decides which frames are application code: the best owner that the stack has, the application
- * before its libraries, and those before the runtime's own.
+ * before its libraries, and those before the runtime's own. A function without a name may be the
+ * application's: then no other owner is to blame.
  */
 static void settle_app(struct merge *m)
 {
-	unsigned best = UINT_MAX;
+	unsigned best = has_nameless(m) ? SCRIPT_APPLICATION : UINT_MAX;
 
 	for (size_t i = 0; i < m->cnt; i++)
 		if (m->out[i].language && m->out[i].function &&

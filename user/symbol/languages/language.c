@@ -272,12 +272,14 @@ bool language__name(struct process *process, struct pool *pool,
 	uint32_t nth = from->flags >> 8 & 0xff;
 	const struct place_function *function;
 
+	if (!state)
+		return false;
+	*ret = (struct frame){ .address = from->instr, .language = state->language->name };
 	if (!place || nth >= place->cnt)
 		return false;
 	function = &place->functions[nth];
-	*ret = (struct frame){ .address = from->instr };
-	if (!function->glue)
-		ret->language = state->language->name;
+	if (function->glue)
+		ret->language = NULL;
 	if (function->function)
 		ret->function = pool__add(pool, function->function, strlen(function->function));
 	if (function->file)
