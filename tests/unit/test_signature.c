@@ -66,6 +66,37 @@ static struct block *hot_cpu(const struct variant *v)
 	return block;
 }
 
+/* JavaScript's functions: all but the runtime's own. */
+static void mark_scripts(struct block *block)
+{
+	for (size_t i = 0; i < block->sample_cnt; i++) {
+		struct stack *stack = &block->samples[i].stack;
+
+		for (size_t k = 0; k < stack->frame_cnt; k++) {
+			struct frame *frame = &stack->frames[k];
+
+			frame->app = strncmp(frame->function, "Builtins_", 9) != 0;
+			if (!frame->app)
+				continue;
+			frame->language = "javascript";
+			frame->module = frame->file = "/srv/app.js";
+		}
+	}
+}
+
+/* How the time is divided between a sort and the function that it gets is chance. */
+static struct block *sorting(const struct variant *v)
+{
+	struct block *block = fresh(v);
+
+	block->state_ns[JANK_STATE_RUNNING] = 200 * MS;
+	verdict__ticks(block, 10 - v->nr % 8,
+		       STACK("anonymous", "Builtins_ArrayTimSort", "sortRows", "serve"));
+	verdict__ticks(block, 4 + v->nr % 6, STACK("Builtins_ArrayTimSort", "sortRows", "serve"));
+	mark_scripts(block);
+	return block;
+}
+
 static struct block *script(const struct variant *v)
 {
 	static char name[VARIANTS][96];
@@ -260,9 +291,24 @@ static struct block *preempted(const struct variant *v)
 }
 
 static struct block *(*const faults[])(const struct variant *) = {
-	flat_cpu,    hot_cpu,	      script,	       mutex,	  mutex_elsewhere, tcp,
-	unix_socket, condition,	      library,	       own,	  nameless,	   nameless_other,
-	below_own,   busy_under_load, late_after_wait, throttled, preempted,
+	flat_cpu,
+	hot_cpu,
+	sorting,
+	script,
+	mutex,
+	mutex_elsewhere,
+	tcp,
+	unix_socket,
+	condition,
+	library,
+	own,
+	nameless,
+	nameless_other,
+	below_own,
+	busy_under_load,
+	late_after_wait,
+	throttled,
+	preempted,
 };
 #define FAULT_CNT (sizeof(faults) / sizeof(faults[0]))
 

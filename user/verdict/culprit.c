@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "model/chain/wait_reason.h"
 #include "model/stack.h"
 #include "verdict/frames.h"
@@ -349,6 +350,23 @@ const char *culprit__syscall(const struct analysis *analysis, size_t part)
 	return heaviest(&all).name;
 }
 
+/*
+ * True for a function without a name that a function of the same file calls through the runtime,
+ * such as the one that a sort gets: how the time is divided between these two is chance.
+ */
+static bool is_callback(const struct stack *stack, size_t i)
+{
+	const struct frame *frame = &stack->frames[i], *caller;
+	size_t k = i + 1;
+
+	if (!frame->language || !text__begins(frame->function, "anonymous"))
+		return false;
+	while (k < stack->frame_cnt && !stack->frames[k].language)
+		k++;
+	caller = k > i + 1 && k < stack->frame_cnt ? &stack->frames[k] : NULL;
+	return caller && caller->app && text__same(caller->file, frame->file);
+}
+
 /* Adds every known function to blame that is on the stack; a recursive one several times. */
 static size_t add_functions(struct candidate *list, const struct stack *stack,
 			    const struct candidate *of, bool own)
@@ -359,7 +377,7 @@ static size_t add_functions(struct candidate *list, const struct stack *stack,
 		const struct frame *frame = &stack->frames[i];
 
 		if (!frame->app || frame->dispatcher || (!frame->function && !frame->start) ||
-		    (own && frame->owner != CODE_OWN))
+		    (own && frame->owner != CODE_OWN) || is_callback(stack, i))
 			continue;
 		list[cnt] = candidate_of(frame, of->weight, of->at);
 		list[cnt].depth = cnt;
