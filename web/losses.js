@@ -23,7 +23,7 @@ export const LOSSES = {
   out_of_memory: ["blocks", "Parts that were left out for lack of memory."],
   names_cut_short: ["detail", "Look-ups of names or source lines that took too long: some frames have no name, or no line."],
   reads_unanswered: ["detail", "Reads of a program's memory or files that did not answer within half a second, for example on a FUSE mount: names that depend on them are missing."],
-  files_unread: ["detail", "Files of a traced program that were not read, or not to their end: over a limit, or another user's, or behind a link. Names that depend on them are missing. A message on stderr names the first one of each reason and the remedy."],
+  files_unread: ["detail", "Files of a traced program that were not read, or not to their end: over a limit, or another user's, or behind a link; and processes with a version of Node or Java that is not known. Names that depend on them are missing. A message on stderr names the first one of each reason and the remedy."],
   share_exceeded: ["blocks", "Records, stacks and threads of a user who held more than the share while others were traced, too: the summary's over_share has them by user. Raise --threshold, or trace fewer processes of this user."],
   deliver_restarted: ["detail", "Times that the process which writes records ended before the run did, and was started again. It went on with the record under way. A pipe may have got a part of that record twice."],
   namer_restarted: ["detail", "Times that the process which makes names ended, or made no progress, and was started again. What it worked on then has no names. A file that caused this twice is not read again."],

@@ -30,6 +30,9 @@ static const char *const texts[UNREAD_CNT] = {
 			 "raise the hard limit of open files, such as by `ulimit -Hn 4096`",
 	[UNREAD_FATAL] = "not read any more, because the process that makes names ended twice "
 			 "while it read it: its names are missing; please report this file",
+	[UNREAD_RUNTIME] =
+		"a version of Node, V8 or Java that is not known here: its functions have no "
+		"names; start node with `--perf-basic-prof`, or run `jcmd PID Compiler.perfmap`",
 };
 
 static struct {

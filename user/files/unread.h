@@ -19,6 +19,7 @@ enum unread {
 	UNREAD_JIT,	 /* the rest of a perf map or jitdump: too large, or invalid */
 	UNREAD_NO_FD,	 /* a file for which no descriptor was free */
 	UNREAD_FATAL,	 /* a file that ended the process that makes names, twice (user/name) */
+	UNREAD_RUNTIME,	 /* names of a language whose runtime has an unknown layout (language.h) */
 	UNREAD_CNT
 };
 

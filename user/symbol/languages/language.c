@@ -7,13 +7,15 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "files/unread.h"
 #include "symbol/languages/frame_places.h"
 #include "symbol/languages/target_memory.h"
 #include "symbol/names/process.h"
 #include "symbol/unwind/unwind.h"
 
-#define ROUNDS_MAX 128 /* each waits for memory that the one before lacked */
-#define AT_ONCE	   8   /* frames that find room in the memory, whatever they need */
+#define ROUNDS_MAX   128 /* each waits for memory that the one before lacked */
+#define AT_ONCE	     8	 /* frames that find room in the memory, whatever they need */
+#define NAMELESS_MAX 100 /* frames, the first ones of a process: its layout is another one */
 
 static const struct language *const languages[] = { &language_v8, &language_hotspot };
 
@@ -27,7 +29,9 @@ struct language_process {
 	const struct language *language;
 	struct frame_places places;
 	struct language_reader reader;
-	void *state; /* of language->start */
+	void *state;	   /* of language->start */
+	uint32_t nameless; /* frames before the first one with a name */
+	bool named;
 };
 
 struct language_file *language_file__of(const struct elf *elf, const char *path)
@@ -93,6 +97,14 @@ static int look(void *ctx, const struct elf *elf)
 	return 0;
 }
 
+/* Counts a process whose functions have no names, with its file. */
+static void count_unknown(struct process *process, const struct region *region)
+{
+	if (!process->language_unknown)
+		unread__add(UNREAD_RUNTIME, region->mapped->path);
+	process->language_unknown = true;
+}
+
 /* A file is searched once; the module keeps the result. */
 static const struct language_file *file_of(struct process_env *env, struct process *process,
 					   const struct region *region, uint64_t *ret_bias)
@@ -105,6 +117,8 @@ static const struct language_file *file_of(struct process_env *env, struct proce
 		module->language_known = true;
 		process__read_elf(env, process, region, look, region->mapped, ret_bias);
 	}
+	if (module->language && !module->language->content)
+		count_unknown(process, region);
 	return module->language && module->language->content ? module->language : NULL;
 }
 
@@ -152,16 +166,16 @@ static struct language_process *start(struct process_env *env, struct process *p
 	return NULL;
 }
 
-/* The state of the process; NULL: its runtime is not known. */
-static struct language_process *process_of(struct process_env *env, struct process *process)
+/* The state of the process, and the region of its runtime; NULL: its runtime is not known. */
+static struct language_process *process_of(struct process_env *env, struct process *process,
+					   const struct region **ret_region)
 {
-	const struct region *region = NULL;
-	const struct language_file *file = find_file(env, process, &region);
+	const struct language_file *file = find_file(env, process, ret_region);
 
 	if (process->language && process->language->file == file)
 		return process->language;
 	language_process__free(process->language);
-	process->language = file ? start(env, process, file, region) : NULL;
+	process->language = file ? start(env, process, file, *ret_region) : NULL;
 	return process->language;
 }
 
@@ -246,10 +260,26 @@ static void read_all(struct language_process *state, const struct native_frame *
 	}
 }
 
+/* True if a living process had many frames, and none of them was a function with a name. */
+static bool is_nameless(struct language_process *state, const struct reading *readings, size_t cnt)
+{
+	for (size_t i = 0; i < cnt && !state->named && target_memory__has_any(state->reader.mem);
+	     i++) {
+		const struct frame_place *place =
+			frame_places__find(&state->places, readings[i].key);
+
+		state->named = readings[i].progress == FRAME_NAMED && place && place->cnt &&
+			       place->functions[0].function && !place->functions[0].glue;
+		state->nameless++;
+	}
+	return !state->named && state->nameless >= NAMELESS_MAX;
+}
+
 void language__read(struct process_env *env, struct process *process, struct native_frame *frames,
 		    size_t cnt, struct unwound *ret)
 {
-	struct language_process *state = process_of(env, process);
+	const struct region *region = NULL;
+	struct language_process *state = process_of(env, process, &region);
 	struct reading *readings = state ? calloc(cnt, sizeof(*readings)) : NULL;
 
 	if (!readings)
@@ -260,6 +290,8 @@ void language__read(struct process_env *env, struct process *process, struct nat
 	for (size_t i = 0; i < cnt; i++)
 		if (readings[i].progress == FRAME_NAMED)
 			add_functions(state, &frames[i], readings[i].key, ret);
+	if (is_nameless(state, readings, cnt))
+		count_unknown(process, region);
 	free(readings);
 }
 

@@ -21,6 +21,7 @@ struct target_memory {
 	uint32_t pid;
 	unsigned requests;
 	bool full;
+	bool any;
 	size_t cnt;		 /* of pieces */
 	size_t lacking;		 /* those that were not asked for: the last ones */
 	uint8_t slots[SLOT_CNT]; /* index of a piece, plus 1; 0: free */
@@ -50,12 +51,18 @@ void target_memory__begin(struct target_memory *mem, const char *proc, uint32_t 
 	mem->proc = proc;
 	mem->pid = pid;
 	mem->requests = 0;
+	mem->any = false;
 	target_memory__forget(mem);
 }
 
 bool target_memory__is_full(const struct target_memory *mem)
 {
 	return mem->full;
+}
+
+bool target_memory__has_any(const struct target_memory *mem)
+{
+	return mem->any;
 }
 
 void target_memory__forget(struct target_memory *mem)
@@ -122,9 +129,9 @@ bool target_memory__fetch(struct target_memory *mem)
 		for (size_t i = 0; i < cnt; i++)
 			addrs[i] = mem->pieces[first + i].addr;
 		read = memory__read_pieces(mem->proc, mem->pid, addrs, cnt, mem->bytes[first]);
-		for (size_t i = 0; i < cnt; i++) {
+		for (size_t i = 0; i < cnt; i++)
 			mem->pieces[first + i].read = read & 1u << i;
-		}
+		mem->any |= read != 0;
 		mem->requests++;
 		first += cnt;
 	}

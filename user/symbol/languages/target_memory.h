@@ -24,6 +24,9 @@ void target_memory__free(struct target_memory *mem); /* accepts NULL */
 /* Begins a stack. proc (borrowed): "/proc"; pid: a live thread of the process. */
 void target_memory__begin(struct target_memory *mem, const char *proc, uint32_t pid);
 
+/* Whether any piece of this stack was present: the process has not ended. */
+bool target_memory__has_any(const struct target_memory *mem);
+
 /* Whether a reading found no room for its piece; and makes room by dropping all pieces. */
 bool target_memory__is_full(const struct target_memory *mem);
 void target_memory__forget(struct target_memory *mem);

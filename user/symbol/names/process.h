@@ -50,6 +50,7 @@ struct process {
 	struct interp *script;	     /* its interpreter or NULL; see interp__of */
 	bool script_known;	     /* `script` is current for these maps */
 	struct language_process *language; /* of languages on the native stack; or NULL */
+	bool language_unknown;		   /* a runtime has a layout that is not known: counted */
 };
 
 struct process *process__new(uint32_t pid);
