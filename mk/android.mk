@@ -13,4 +13,11 @@ endif
 android: all android-parts #:machines tests of tools/android.sh, in a virtual machine with Debian's adbd
 	$(Q)$(call RUN_TESTS,tests/live/android.t tests/vm/android.t)
 
-.PHONY: android android-parts
+# CORPUS: a directory with files .dex, .vdex and archives of others, such as simpleperf's testdata. No
+# such file is part of this project.
+check-dex: #:machines names and lines of all methods of the DEX files below CORPUS, against dexdump
+	$(Q)$(MAKE) $(WITH_SAN) unit-bin T=test_dex
+	$(Q)$(if $(CORPUS),DEX_CORPUS='$(CORPUS)' $(call RUN_TESTS,$(SAN)/tests/unit/test_dex),echo \
+		'  SKIP     check-dex: give a directory of DEX files and APKs by CORPUS=DIR')
+
+.PHONY: android android-parts check-dex
