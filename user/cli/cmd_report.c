@@ -17,6 +17,7 @@
 #include "export/values.h"
 #include "files/own_path.h"
 #include "session/event_loop.h"
+#include "symbol/languages/r8_mapping.h"
 
 static const struct report_ops *const formats[] = {
 	[REPORT_FOLDED] = &report_folded,
@@ -34,8 +35,9 @@ struct reporting {
 	int dirfd; /* of a format that is a directory; -1: none */
 	struct report *report;
 	struct hangs *hangs;
-	uint64_t block_cnt;	/* that were read, hangs too */
-	uint64_t signature_cnt; /* of these, those with the signature of --sig */
+	struct r8_mapping *mapping; /* NULL: none */
+	uint64_t block_cnt;	    /* that were read, hangs too */
+	uint64_t signature_cnt;	    /* of these, those with the signature of --sig */
 	uint64_t taken_cnt;
 	bool failed; /* the report could not take a record */
 };
@@ -105,6 +107,8 @@ static int open_report(struct reporting *r, struct err *err)
 	const struct report_ops *ops = formats[r->opts->report_format];
 	int res = check_inputs(r->opts, err);
 
+	if (!res && r->opts->mapping)
+		res = r8_mapping__open(r->opts->mapping, &r->mapping, err);
 	if (!res && ops->is_binary && !r->opts->output_dir && isatty(STDOUT_FILENO))
 		res = err__set_exit(
 			err, JANK_EXIT_USAGE, EINVAL,
@@ -150,7 +154,7 @@ static int check_found(const struct reporting *r, const struct report_input *in,
 
 static int write_report(struct reporting *r, struct err *err)
 {
-	struct report_input in = { .opts = r->opts, .take = take, .ctx = r };
+	struct report_input in = { .opts = r->opts, .mapping = r->mapping, .take = take, .ctx = r };
 	int res = 0;
 
 	for (size_t i = 0; !res && i < r->opts->file_cnt; i++)
@@ -187,6 +191,7 @@ int cmd_report__run(const struct options *opts, struct err *err)
 			  r.report->cut_cnt);
 	report__free(r.report);
 	hangs__free(r.hangs);
+	r8_mapping__free(r.mapping);
 	report_file__close(&r.file);
 	if (r.dirfd >= 0)
 		close(r.dirfd);

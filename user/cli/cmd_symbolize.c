@@ -12,15 +12,13 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "cli/record_frames.h"
 #include "export/json/json.h"
 #include "export/sink.h"
 #include "session/event_loop.h"
 #include "symbol/modules/offline.h"
 
-/*
- * --- names for the frames of a record that have only module, build id and offset. The frames are
- * found by the protobuf descriptors, so that a new field with a stack needs no change here.
- */
+/* --- names for the frames of a record that have only module, build id and offset */
 
 /* A build id with frames that have no name. */
 struct missing_module {
@@ -32,7 +30,8 @@ struct missing_module {
 };
 
 struct record_names {
-	struct offline *offline; /* owned */
+	struct offline *offline;    /* owned */
+	struct r8_mapping *mapping; /* owned; NULL: none */
 	uint64_t nameless_cnt, named_cnt;
 	uint64_t no_build_id_cnt; /* of the nameless */
 	struct missing_module *missing;
@@ -139,8 +138,9 @@ static int replace(Jankbpf__Frame ***stack, size_t *stack_cnt, size_t at, const 
 }
 
 /* The first user frame is the thread's position; the others are return addresses. */
-static int fill_stack(struct record_names *names, Jankbpf__Frame ***stack, size_t *stack_cnt)
+static int fill_stack(void *ctx, Jankbpf__Frame ***stack, size_t *stack_cnt)
 {
+	struct record_names *names = ctx;
 	struct frame found[OFFLINE_FRAMES_MAX];
 	bool exact = true;
 	int ret = 0;
@@ -187,8 +187,9 @@ static bool is_leaf(const Jankbpf__Record *record, const Jankbpf__Frame *frame)
 }
 
 /* A single frame, such as a cause's, gets the name of its function, not of an inlined one. */
-static int fill_frame(struct record_names *names, Jankbpf__Frame **frame)
+static int fill_frame(void *ctx, Jankbpf__Frame **frame)
 {
+	struct record_names *names = ctx;
 	struct frame found[OFFLINE_FRAMES_MAX];
 	Jankbpf__Frame *made;
 	size_t cnt;
@@ -206,56 +207,21 @@ static int fill_frame(struct record_names *names, Jankbpf__Frame **frame)
 	return 1;
 }
 
-static int fill_message(struct record_names *names, ProtobufCMessage *message);
-
-static int fill_field(struct record_names *names, ProtobufCMessage *message,
-		      const ProtobufCFieldDescriptor *field)
-{
-	bool is_frame = field->descriptor == &jankbpf__frame__descriptor;
-	void *place = (char *)message + field->offset;
-	size_t *cnt = (size_t *)((char *)message + field->quantifier_offset);
-	int ret = 0;
-
-	if (field->label != PROTOBUF_C_LABEL_REPEATED) {
-		if (!*(void **)place)
-			return 0;
-		return is_frame ? fill_frame(names, place) : fill_message(names, *(void **)place);
-	}
-	if (is_frame)
-		return fill_stack(names, place, cnt);
-	for (size_t i = 0; i < *cnt && ret >= 0; i++) {
-		int res = fill_message(names, (*(ProtobufCMessage ***)place)[i]);
-
-		ret = res < 0 ? res : ret | res;
-	}
-	return ret;
-}
-
-static int fill_message(struct record_names *names, ProtobufCMessage *message)
-{
-	int ret = 0;
-
-	for (unsigned i = 0; i < message->descriptor->n_fields && ret >= 0; i++) {
-		const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
-		int res = field->type == PROTOBUF_C_TYPE_MESSAGE ? fill_field(names, message, field)
-								 : 0;
-
-		ret = res < 0 ? res : ret | res;
-	}
-	return ret;
-}
-
 /*
  * Names the frames of a record that was unpacked or read from JSON; its memory is malloc's. Returns
  * 1 if a frame got a name, 0 if none did, or -ENOMEM.
  */
 static int fill_record(struct record_names *names, Jankbpf__Record *record)
 {
-	if (record->type_case != JANKBPF__RECORD__TYPE_BLOCK &&
-	    record->type_case != JANKBPF__RECORD__TYPE_HANG)
-		return 0;
+	static const struct record_frames_ops ops = { fill_stack, fill_frame };
+	int named, retraced;
+
 	names->record = record;
-	return fill_message(names, &record->block->base);
+	named = record_frames__each(record, &ops, names);
+	if (named < 0 || !names->mapping)
+		return named;
+	retraced = record_frames__retrace(record, names->mapping);
+	return retraced < 0 ? retraced : named | retraced;
 }
 
 /* Frees the contents, not names. */
@@ -269,6 +235,7 @@ static void free_names(struct record_names *names)
 		free(m);
 	}
 	offline__free(names->offline);
+	r8_mapping__free(names->mapping);
 }
 
 /* --- records, read and written */
@@ -452,6 +419,8 @@ int cmd_symbolize__run(const struct options *opts, struct err *err)
 	struct symbolizing c = {};
 	int res = offline__new(opts->debug_dirs, opts->debug_dir_cnt, &c.names.offline, err);
 
+	if (!res && opts->mapping)
+		res = r8_mapping__open(opts->mapping, &c.names.mapping, err);
 	signals__write_errors();
 	for (size_t i = 0; !res && i < opts->file_cnt; i++)
 		res = put_path(&c, opts->files[i], err);

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "cli/commands.h"
+#include "cli/record_frames.h"
 #include "export/json/json.h"
 #include "export/record_file.h"
 #include "export/sink.h"
@@ -22,6 +23,14 @@ static int give(struct report_input *in, const Jankbpf__Record *record)
 {
 	in->record_cnt++;
 	return in->take(in->ctx, record);
+}
+
+/* The same of a record that is not judged again. */
+static int give_own(struct report_input *in, Jankbpf__Record *record)
+{
+	int res = in->mapping ? record_frames__retrace(record, in->mapping) : 0;
+
+	return res < 0 ? res : give(in, record);
 }
 
 /* --- JSON Lines */
@@ -50,7 +59,7 @@ static int give_line(struct report_input *in, const struct strbuf *line)
 
 	if (res)
 		return res;
-	res = give(in, record);
+	res = give_own(in, record);
 	jankbpf__record__free_unpacked(record, NULL);
 	return res;
 }
@@ -93,7 +102,7 @@ static int give_message(struct report_input *in, const struct strbuf *bytes, siz
 	if (!record)
 		return res;
 	if (record->type_case != JANKBPF__RECORD__TYPE__NOT_SET)
-		res = give(in, record);
+		res = give_own(in, record);
 	jankbpf__record__free_unpacked(record, NULL);
 	return res;
 }

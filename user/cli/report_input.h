@@ -9,11 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct r8_mapping;
+
 /* Gets each record. Nonzero ends the reading and is returned. */
 typedef int report_take_fn(void *ctx, const Jankbpf__Record *record);
 
 struct report_input {
 	const struct options *opts; /* of the run; journals are judged without most of them */
+	struct r8_mapping *mapping; /* for the frames of records; borrowed. NULL: none */
 	report_take_fn *take;
 	void *ctx;
 	uint64_t record_cnt; /* records that were read */

@@ -63,7 +63,7 @@ const struct command_row command_rows[] = {
 	  .example_is = "how a loop of redis is recognised, and which functions are probed" },
 	{ CMD_SYMBOLIZE,
 	  "symbolize",
-	  { "symbolize [--debug-dir DIR]… FILE…" },
+	  { "symbolize [--debug-dir DIR]… [--mapping FILE] FILE…" },
 	  .summary = "name the frames of records by build id, from DIRs and /usr/lib/debug",
 	  .details = "Writes the records of each FILE (what --json or -o wrote; - is standard "
 		     "input) to standard output again, with names for frames that have only "

@@ -122,8 +122,9 @@ struct options {
 	size_t loop_file_cnt;
 	const char **debug_dirs; /* --debug-dir DIR (repeatable) */
 	size_t debug_dir_cnt;
-	const char *listen; /* of serve */
-	const char **files; /* of symbolize, report and serve */
+	const char *mapping; /* R8's mapping.txt; NULL: none */
+	const char *listen;  /* of serve */
+	const char **files;  /* of symbolize, report and serve */
 	size_t file_cnt;
 	uint64_t since_ns; /* --since, as CLOCK_REALTIME; 0: not given */
 	uint64_t until_ns; /* --until, likewise */

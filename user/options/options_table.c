@@ -67,6 +67,7 @@ enum {
 	KEY_WORKERS,
 	KEY_LOOP_FILE,
 	KEY_DEBUG_DIR,
+	KEY_MAPPING,
 	KEY_SINCE,
 	KEY_UNTIL,
 	KEY_FLEET_UNIT,
@@ -567,6 +568,13 @@ const struct option_row option_rows[] = {
 		  "program, "
 		  "library or debug file below DIR, also in APKs. /usr/lib/debug is looked at "
 		  "last." },
+	{ SECTION_OTHER, KEY_MAPPING, "mapping", "FILE", NULL, RECORDS | REPORT, option__set_text,
+	  AT(mapping), .help = "give obfuscated Java code its original names, by R8's mapping.txt",
+	  .more = "FILE is the mapping.txt that R8 or ProGuard wrote for this build of an Android "
+		  "app: classes, methods, lines and inlined methods. A method that may be one of "
+		  "several keeps its short name. replay and a trace judge with the original "
+		  "names; symbolize and report change the frames only. Use it once: lines of "
+		  "names that are original already would be taken for compiled ones." },
 	{ SECTION_OTHER, KEY_SINCE, "since", "TIME", NULL, REPORT | FLEET, option__set_since,
 	  AT(since_ns), .help = "report, fleet: only blocks that began at this time or later",
 	  .more = "RFC 3339, a local time as in '2026-05-04 10:20:30', or 10m or 2h for so long "

@@ -23,6 +23,7 @@
 #include "session/histories.h"
 #include "session/nested_turns.h"
 #include "session/reported.h"
+#include "symbol/languages/r8_mapping.h"
 #include "verdict/blame.h"
 
 #define IGNORED_MAX 64 /* patterns: --ignore takes half as many */
@@ -52,7 +53,8 @@ struct output {
 	struct ignored *ignored;       /* one for each --ignore, then the `gone_cnt` former ones */
 	size_t gone_cnt;
 	struct nested_turns *nested;
-	struct stack **own; /* while a block is named: stacks of its process */
+	struct r8_mapping *mapping; /* NULL: none */
+	struct stack **own;	    /* while a block is named: stacks of its process */
 	size_t own_cnt;
 };
 
@@ -99,6 +101,8 @@ int output__new(const struct output_opts *opts, struct output **ret, struct err 
 		      ? record__set_redaction(out->builder, opts->options->redact,
 					      opts->options->redact_key, err)
 		      : err__set(err, ENOMEM, "out of memory");
+	if (!res && opts->options->mapping)
+		res = r8_mapping__open(opts->options->mapping, &out->mapping, err);
 	if (!res && !out->deliver)
 		res = sinks__open(&out->sinks, opts->options, NULL, err);
 	if (!res && opts->journal) {
@@ -175,6 +179,7 @@ void output__free(struct output *out)
 	answers_writer__free(out->answers);
 	reported__free(&out->reported);
 	nested_turns__free(out->nested);
+	r8_mapping__free(out->mapping);
 	free_ignored(out);
 	live_options__release(out->live);
 	free(out);
@@ -300,6 +305,8 @@ static void tidy_stack(struct output *out, struct block *block, const struct own
 	lose(out, block, LOSS_NO_MEMORY, !!stack__merge_script(owned->stack));
 	stack__trim_probe(owned->stack);
 	stack__trim_stray(owned->stack);
+	if (out->mapping)
+		lose(out, block, LOSS_NO_MEMORY, !!r8_mapping__stack(out->mapping, owned->stack));
 }
 
 static void mark_owners(struct output *out, struct block *block, const struct owned_stack *owned)
