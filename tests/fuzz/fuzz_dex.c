@@ -37,7 +37,7 @@ static void use(struct dex_bytes *bytes, uint64_t at, uint64_t len, uint64_t *re
 	struct dex dex;
 
 	*ret_next = 0;
-	bytes->len = 0;
+	bytes->windows[0].len = bytes->windows[1].len = 0;
 	if (dex__open(&dex, bytes, at))
 		return;
 	run.opened++;

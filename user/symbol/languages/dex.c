@@ -22,19 +22,36 @@
 
 /* --- numbers */
 
+static const uint8_t *find_at(struct dex_bytes *bytes, uint64_t at, size_t len)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		const struct dex_window *window = &bytes->windows[bytes->recent ^ i];
+
+		if (at < window->at || len > window->len || at - window->at > window->len - len)
+			continue;
+		bytes->recent ^= i;
+		return window->bytes + (at - window->at);
+	}
+	return NULL;
+}
+
 static const uint8_t *window_at(struct dex_bytes *bytes, uint64_t at, size_t len)
 {
+	const uint8_t *ret = find_at(bytes, at, len);
+	struct dex_window *window;
 	int64_t got;
 
-	if (at >= bytes->at && len <= bytes->len && at - bytes->at <= bytes->len - len)
-		return bytes->window + (at - bytes->at);
-	bytes->len = 0;
-	got = bytes->read(bytes->ctx, at, bytes->window, sizeof(bytes->window));
+	if (ret)
+		return ret;
+	bytes->recent ^= 1;
+	window = &bytes->windows[bytes->recent];
+	window->len = 0;
+	got = bytes->read(bytes->ctx, at, window->bytes, sizeof(window->bytes));
 	if (got <= 0)
 		return NULL;
-	bytes->at = at;
-	bytes->len = got;
-	return len <= bytes->len ? bytes->window : NULL;
+	window->at = at;
+	window->len = got;
+	return len <= window->len ? window->bytes : NULL;
 }
 
 struct dex_cursor dex__cursor(const struct dex *dex, struct dex_bytes *bytes, uint64_t data_off)

@@ -25,9 +25,13 @@
 struct dex_bytes {
 	int64_t (*read)(void *ctx, uint64_t at, void *buf, size_t len);
 	void *ctx;
-	uint64_t at; /* of the window; set len to 0 to forget it */
-	size_t len;
-	uint8_t window[DEX_WINDOW];
+	/* Two, since classes and their methods are read in turns. Set len to 0 to forget one. */
+	struct dex_window {
+		uint64_t at;
+		size_t len;
+		uint8_t bytes[DEX_WINDOW];
+	} windows[2];
+	unsigned recent; /* the window that was used last */
 };
 
 struct dex_table {

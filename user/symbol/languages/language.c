@@ -17,7 +17,8 @@
 #define AT_ONCE	     8	 /* frames that find room in the memory, whatever they need */
 #define NAMELESS_MAX 100 /* frames, the first ones of a process: its layout is another one */
 
-static const struct language *const languages[] = { &language_v8, &language_hotspot };
+static const struct language *const languages[] = { &language_v8, &language_hotspot,
+						    &language_art };
 
 struct language_file {
 	const struct language *language;
@@ -286,6 +287,7 @@ void language__read(struct process_env *env, struct process *process, struct nat
 		return;
 	mark_borrowed(frames, cnt);
 	target_memory__begin(state->reader.mem, env->proc, process->living);
+	state->reader.at_ns = process->maps.at_ns;
 	read_all(state, frames, cnt, readings);
 	for (size_t i = 0; i < cnt; i++)
 		if (readings[i].progress == FRAME_NAMED)

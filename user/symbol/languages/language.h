@@ -25,14 +25,13 @@ struct unwound;
 /* A frame in code without unwind table, most often of a JIT compiler. */
 struct native_frame {
 	uint64_t pc;
-	uint64_t fp; /* 0: not known, or the words are not; only in HotSpot's code */
-	uint64_t words
-		[NATIVE_WORDS]; /* words[i]: the word at fp - 8 * (i + 1); 0: below the frame */
-	uint64_t bytecode;	/* register that HotSpot's interpreter uses for it; 0: not known */
-	uint32_t index;		/* of its address in struct unwound */
-	bool exact;		/* interrupted there; false: a call returns there */
-	bool in_file;		/* in a file's code, not in code that was made */
-	bool borrowed; /* its caller has the same frame pointer: the words are its caller's */
+	uint64_t fp; /* 0: not known, or the words are not; only in code that was made */
+	uint64_t words[NATIVE_WORDS]; /* words[i]: at fp - 8 * (i + 1); 0: below the frame */
+	uint64_t bytecode; /* register that HotSpot's interpreter uses for it; 0: not known */
+	uint32_t index;	   /* of its address in struct unwound */
+	bool exact;	   /* interrupted there; false: a call returns there */
+	bool in_file;	   /* in a file's code, not in code that was made */
+	bool borrowed;	   /* its caller has the same frame pointer: the words are its caller's */
 };
 
 /* --- a language: its reader, of which language.c has a table */
@@ -44,6 +43,7 @@ struct frame_places;
 struct language_reader {
 	struct target_memory *mem;   /* of the process, for one stack */
 	struct frame_places *places; /* where the names go */
+	uint64_t at_ns;		     /* time of the stack, CLOCK_MONOTONIC; 0: not known */
 	bool later;		     /* some memory was not read yet: the result is not final */
 };
 
@@ -72,6 +72,7 @@ struct language {
 
 extern const struct language language_v8;      /* v8_frame.c */
 extern const struct language language_hotspot; /* hotspot_frame.c */
+extern const struct language language_art;     /* art.c */
 
 /* What a file has of a language's runtime. Owned by the module of the file. */
 struct language_file;

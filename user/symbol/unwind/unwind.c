@@ -176,7 +176,10 @@ static bool note_words(struct walk *w, struct native_frame *frame)
 	return cnt;
 }
 
-/* Notes the frame if it may be of a language. HotSpot's compilers keep no frame pointer. */
+/*
+ * Notes the frame if it may be of a language. HotSpot's compilers keep no frame pointer, and ART's
+ * methods are known without.
+ */
 static void note_frame(struct walk *w)
 {
 	struct native_frame *frame = &w->frames[w->frame_cnt];
@@ -186,10 +189,10 @@ static void note_frame(struct walk *w)
 		return;
 	*frame = (struct native_frame){ .pc = w->at.pc, .exact = w->at.exact };
 	framed = note_words(w, frame);
-	if (!framed && !walk__is_in_java(w, &w->at))
+	if (!framed && w->at.region->mapped->kind == MAPPED_FILE)
 		return;
-	if (!framed)
-		frame->fp = 0;
+	if (!framed) /* some may be there */
+		*frame = (struct native_frame){ .pc = w->at.pc, .exact = w->at.exact };
 	if (frame->exact)
 		walk__reg(w, w->arch->bytecode, &frame->bytecode);
 	frame->in_file = w->at.region->mapped->kind == MAPPED_FILE;

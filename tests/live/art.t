@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Names of JIT code on a stand-in for Android's runtime (programs/art_app.c): its methods appear, are put
+together, compressed and replaced while it runs. The program says which ones it called when."""
+import datetime
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+from live import Tap, Trace, check_run, end, need, skip_all, start, wait_for  # noqa: E402
+
+PROGRAMS = os.path.join(HERE, "programs")
+TURNS = 24
+LEVELS = 5
+ENOUGH = 0.99
+
+
+def build(folder):
+    flags = ["-std=gnu11", "-O2", "-Wall", "-fno-omit-frame-pointer"]
+    library = os.path.join(folder, "libart.so")
+    subprocess.run(["cc", *flags, "-shared", "-fPIC", "-o", library, os.path.join(PROGRAMS, "art_runtime.c")], check=True)
+    program = os.path.join(folder, "app")
+    subprocess.run(["cc", *flags, "-o", program, os.path.join(PROGRAMS, "art_app.c"), library, "-llzma", f"-Wl,-rpath,{folder}"],
+                   check=True)
+    return program
+
+
+def turns_of(path):
+    """The finished turns: number, begin and end."""
+    with open(path, encoding="utf-8") as file:
+        return [tuple(map(int, line.split())) for line in file if line.endswith("\n")]
+
+
+def real_ns(text):
+    seconds, fraction = re.fullmatch(r"(.*?)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)", text).group(1, 2)
+    zone = text[len(seconds) + (len(fraction) + 1 if fraction else 0):].replace("Z", "+00:00")
+    whole = int(datetime.datetime.fromisoformat(seconds + zone).timestamp())
+    return whole * 10**9 + int((fraction or "0").ljust(9, "0"))
+
+
+def turn_of(turns, block):
+    """The turn that ran for most of the block."""
+    begin = real_ns(block["start"])
+    ends = begin + block["duration_ns"]
+    overlap = {number: min(ends, last) - max(begin, first) for number, first, last in turns}
+    best = max(overlap, key=overlap.get, default=None)
+    return best if best is not None and overlap[best] > block["duration_ns"] / 2 else None
+
+
+def methods(stack):
+    """Names of the JIT code's frames, innermost first; None: without a name."""
+    return [frame.get("function") if frame.get("language") == "java" else None for frame in stack
+            if frame.get("language") == "java" or frame.get("module") == "[jit]"]
+
+
+def check_names(tap, turns, blocks):
+    named = frames = stacks = 0
+    wrong, bare = [], []
+    for block in blocks:
+        turn = turn_of(turns, block)
+        for sample in block["samples"]:
+            if not any(frame.get("function") == "spin" for frame in sample["stack"]):
+                continue
+            stacks += 1
+            frames += LEVELS
+            found = methods(sample["stack"])
+            want = [f"com.example.G{turn}.level{level}" for level in reversed(range(LEVELS))]
+            right = sum(a == b for a, b in zip(found, want)) if len(found) == LEVELS else 0
+            named += right
+            if any(name and name not in want for name in found):
+                wrong.append((turn, found))
+            elif right < LEVELS:
+                bare.append((turn, found))
+    tap.check(stacks >= TURNS, f"{stacks} stacks of {len(blocks)} blocks")
+    tap.check(named >= ENOUGH * frames > 0, f"{named} of {frames} methods have their names", *bare[:3])
+    tap.check(not wrong, f"{len(wrong)} of {stacks} stacks have a wrong name", *wrong[:3])
+
+
+def main():
+    need("cc")
+    if os.uname().machine != "x86_64":
+        skip_all("the stand-in makes code of x86-64")
+    tap = Tap()
+    with tempfile.TemporaryDirectory(prefix="jank-art-", dir="/var/tmp") as folder:
+        truth = os.path.join(folder, "turns")
+        with open(truth, "w", encoding="utf-8") as out:
+            process = start([build(folder)], stdout=out)
+        try:
+            wait_for(lambda: len(turns_of(truth)) >= 2, what="the first turns")
+            with Trace(process.pid) as trace:
+                first = len(turns_of(truth))
+                wait_for(lambda: len(turns_of(truth)) >= first + TURNS, what=f"{TURNS} turns")
+        finally:
+            end(process)
+        check_run(tap, trace, "the trace", "app", "epoll")
+        check_names(tap, turns_of(truth), trace.blocks)
+        busy = [block["cause"].get("frame") or {} for block in trace.blocks if block["cause"]["kind"] != "runnable" and block["samples"]]
+        if busy:
+            names = {frame.get("function") for frame in busy}
+            tap.check(all(re.fullmatch(r"com\.example\.G\d+\.level4", name or "") for name in names),
+                      "the innermost method is to blame", names)
+        else:
+            tap.skip(1, "each block waited for the CPU")
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()

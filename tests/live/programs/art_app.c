@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0
+// An app on the stand-in for ART: an epoll loop whose handler calls five methods of JIT code, each
+// in the next, the last of which spins for 50 ms. Each turn has methods of its own, "com.example.
+// G<turn>.level<0 to 4>", whose code takes the place of older ones. They have a file of symbols
+// each. Those of every third turn get one file together, compressed in half of the cases, and the
+// single ones are removed. Prints of each turn: its number, begin and end in ns of the wall clock.
+#include <elf.h>
+#include <lzma.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LEVELS	5
+#define SLOTS	40
+#define SLOT_SZ 64
+#define FILE_SZ 4096
+#define SPIN_NS 50000000ull
+#define OLD	200 // entries from before the first turn
+
+void *art_add(const void *symfile, uint64_t size);
+void art_remove(void *entry);
+
+// push %rbp; mov %rsp, %rbp; add $8, %rdi; call *(%rdi); pop %rbp; ret
+static const uint8_t code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83,
+				0xc7, 0x08, 0xff, 0x17, 0x5d, 0xc3 };
+
+static uint8_t *memory;
+static void *entries[SLOTS]; // NULL: of a file with several
+static void *packed[SLOTS / LEVELS];
+static uint8_t *files[SLOTS], *packed_files[SLOTS / LEVELS];
+
+static uint64_t now(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+__attribute__((noinline)) void spin(void *unused)
+{
+	uint64_t end = now(CLOCK_MONOTONIC) + SPIN_NS;
+
+	while (now(CLOCK_MONOTONIC) < end)
+		;
+}
+
+static size_t add(uint8_t *file, size_t at, const void *from, size_t len)
+{
+	memcpy(file + at, from, len);
+	return at + len;
+}
+
+// The names, and .symtab with them. Returns the end.
+static size_t add_symbols(uint8_t *file, size_t at, Elf64_Shdr *heads, const char *names[],
+			  size_t cnt)
+{
+	Elf64_Sym syms[LEVELS + 1] = {};
+
+	file[at++] = 0;
+	for (size_t i = 0; i < cnt; i++) {
+		syms[i + 1] = (Elf64_Sym){ .st_name = at - heads[3].sh_offset,
+					   .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+					   .st_shndx = 1,
+					   .st_value = heads[1].sh_addr + i * SLOT_SZ,
+					   .st_size = sizeof(code) };
+		at = add(file, at, names[i], strlen(names[i]) + 1);
+	}
+	heads[3].sh_size = at - heads[3].sh_offset;
+	at = (at + 7) & ~7ul;
+	heads[2] = (Elf64_Shdr){ .sh_name = 7,
+				 .sh_type = SHT_SYMTAB,
+				 .sh_offset = at,
+				 .sh_link = 3,
+				 .sh_size = (cnt + 1) * sizeof(*syms),
+				 .sh_entsize = sizeof(*syms) };
+	return add(file, at, syms, heads[2].sh_size);
+}
+
+// An ELF file with .text (no bytes, at an absolute address) and .symtab, as ART's; or around
+// another one.
+static size_t make_file(uint8_t *file, uint64_t text, uint64_t text_size, const char *names[],
+			size_t cnt, const uint8_t *inner, size_t inner_size)
+{
+	static const char strings[] = "\0.text\0.symtab\0.strtab\0.shstrtab\0.gnu_debugdata";
+	Elf64_Shdr heads[5] = {};
+	Elf64_Ehdr elf = { .e_ident = ELFMAG "\2\1\1",
+			   .e_type = ET_DYN,
+			   .e_machine = EM_X86_64,
+			   .e_version = 1,
+			   .e_ehsize = sizeof(elf),
+			   .e_shentsize = sizeof(*heads),
+			   .e_shnum = 5,
+			   .e_shstrndx = 4 };
+	size_t at = sizeof(elf);
+
+	heads[1] = (Elf64_Shdr){ .sh_name = 1,
+				 .sh_type = SHT_NOBITS,
+				 .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+				 .sh_addr = text,
+				 .sh_size = text_size,
+				 .sh_offset = at };
+	heads[3] = (Elf64_Shdr){ .sh_name = 15, .sh_type = SHT_STRTAB, .sh_offset = at };
+	if (inner) {
+		heads[2] = (Elf64_Shdr){ .sh_name = 33,
+					 .sh_type = SHT_PROGBITS,
+					 .sh_offset = at,
+					 .sh_size = inner_size };
+		at = add(file, at, inner, inner_size);
+	} else {
+		at = add_symbols(file, at, heads, names, cnt);
+	}
+	heads[4] = (Elf64_Shdr){
+		.sh_name = 23, .sh_type = SHT_STRTAB, .sh_offset = at, .sh_size = sizeof(strings)
+	};
+	at = add(file, at, strings, sizeof(strings));
+	at = (at + 7) & ~7ul;
+	elf.e_shoff = at;
+	at = add(file, at, heads, sizeof(heads));
+	add(file, 0, &elf, sizeof(elf));
+	return at;
+}
+
+static size_t compress(uint8_t *file, uint64_t text, size_t len)
+{
+	uint8_t small[FILE_SZ];
+	size_t size = 0;
+
+	if (lzma_easy_buffer_encode(1, LZMA_CHECK_CRC32, NULL, file, len, small, &size,
+				    sizeof(small)))
+		abort();
+	return make_file(file, text, LEVELS * SLOT_SZ, NULL, 0, small, size);
+}
+
+// New methods at the addresses of older ones, which go first.
+static void make_methods(unsigned turn)
+{
+	unsigned group = turn % (SLOTS / LEVELS), first = group * LEVELS;
+	uint64_t text = (uint64_t)(memory + first * SLOT_SZ);
+	char text_names[LEVELS][64];
+	const char *names[LEVELS];
+	size_t len;
+
+	if (packed[group])
+		art_remove(packed[group]);
+	packed[group] = NULL;
+	for (unsigned i = 0; i < LEVELS; i++) {
+		unsigned slot = first + i;
+
+		if (entries[slot])
+			art_remove(entries[slot]);
+		snprintf(text_names[i], sizeof(*text_names), "com.example.G%u.level%u", turn, i);
+		names[i] = text_names[i];
+		memcpy(memory + slot * SLOT_SZ, code, sizeof(code));
+		len = make_file(files[slot], text + i * SLOT_SZ, SLOT_SZ, &names[i], 1, NULL, 0);
+		entries[slot] = art_add(files[slot], len);
+	}
+	if (turn % 3)
+		return;
+	len = make_file(packed_files[group], text, LEVELS * SLOT_SZ, names, LEVELS, NULL, 0);
+	if (turn % 2)
+		len = compress(packed_files[group], text, len);
+	packed[group] = art_add(packed_files[group], len);
+	for (unsigned i = first; i < first + LEVELS; i++) {
+		art_remove(entries[i]);
+		entries[i] = NULL;
+		memset(files[i], 0xff, FILE_SZ);
+	}
+}
+
+static void handle(unsigned turn)
+{
+	uint64_t chain[LEVELS + 1], begin;
+	unsigned first = turn % (SLOTS / LEVELS) * LEVELS;
+
+	make_methods(turn);
+	for (unsigned i = 0; i < LEVELS; i++)
+		chain[i] = (uint64_t)(memory + (first + i) * SLOT_SZ);
+	chain[LEVELS] = (uint64_t)spin;
+	begin = now(CLOCK_REALTIME);
+	((void (*)(void *))chain[0])(chain);
+	printf("%u %llu %llu\n", turn, (unsigned long long)begin,
+	       (unsigned long long)now(CLOCK_REALTIME));
+	fflush(stdout);
+}
+
+// What was there before: entries of other methods, and the zygote's behind two empty ones.
+static void make_old(void)
+{
+	for (unsigned i = 0; i < OLD; i++) {
+		uint8_t *file = calloc(1, FILE_SZ);
+		char name[64];
+		const char *names[1] = { name };
+
+		if (i == OLD / 2) {
+			art_add(NULL, 0);
+			art_add(NULL, 0);
+		}
+		snprintf(name, sizeof(name), "android.Old.method%u", i);
+		if (!file)
+			abort();
+		art_add(file, make_file(file, (uint64_t)memory + (SLOTS + i) * SLOT_SZ, SLOT_SZ,
+					names, 1, NULL, 0));
+	}
+}
+
+int main(void)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	struct itimerspec every = { { 0, 90000000 }, { 0, 90000000 } };
+	int epoll = epoll_create1(0), timer = timerfd_create(CLOCK_MONOTONIC, 0);
+	uint64_t ticks;
+
+	memory = mmap(NULL, (SLOTS + OLD) * SLOT_SZ, PROT_READ | PROT_WRITE | PROT_EXEC,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (unsigned i = 0; i < SLOTS; i++)
+		files[i] = calloc(1, FILE_SZ);
+	for (unsigned i = 0; i < SLOTS / LEVELS; i++)
+		packed_files[i] = calloc(1, FILE_SZ);
+	make_old();
+	if (memory == MAP_FAILED || timerfd_settime(timer, 0, &every, NULL) ||
+	    epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &event))
+		return 1;
+	for (unsigned turn = 0;; turn++) {
+		epoll_wait(epoll, &event, 1, -1);
+		if (read(timer, &ticks, sizeof(ticks)) == sizeof(ticks))
+			handle(turn);
+	}
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+// A stand-in for libart.so: the list of JIT code that ART keeps for debuggers, with its locks
+// (format of Android 11 and later, "Android2"), and the two empty entries before the zygote's.
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct entry {
+	struct entry *next, *prev;
+	const void *symfile;
+	uint64_t size, timestamp;
+	volatile uint32_t lock;
+};
+
+struct descriptor {
+	uint32_t version, action;
+	struct entry *relevant, *first;
+	uint8_t magic[8];
+	uint32_t flags, size, entry_size;
+	volatile uint32_t lock;
+	uint64_t timestamp;
+	void *rest[11];
+};
+
+struct descriptor __jit_debug_descriptor = {
+	1, 0, 0, 0, "Android2", 0, sizeof(struct descriptor), sizeof(struct entry), 0, 0, {}
+};
+struct descriptor __dex_debug_descriptor = {
+	1, 0, 0, 0, "Android2", 0, sizeof(struct descriptor), sizeof(struct entry), 0, 0, {}
+};
+
+static struct entry *unused;
+
+static uint64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+#define BARRIER() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+
+void *art_add(const void *symfile, uint64_t size)
+{
+	struct descriptor *list = &__jit_debug_descriptor;
+	struct entry *entry = unused;
+
+	if (entry)
+		unused = entry->next;
+	else if ((entry = calloc(1, sizeof(*entry))))
+		entry->lock = 1;
+	if (!entry)
+		abort();
+	list->lock++;
+	BARRIER();
+	entry->symfile = symfile;
+	entry->size = size;
+	entry->timestamp = now();
+	entry->prev = NULL;
+	entry->next = list->first;
+	if (list->first)
+		list->first->prev = entry;
+	BARRIER();
+	entry->lock++;
+	list->first = entry;
+	list->timestamp = entry->timestamp;
+	BARRIER();
+	list->lock++;
+	return entry;
+}
+
+void art_remove(void *of)
+{
+	struct descriptor *list = &__jit_debug_descriptor;
+	struct entry *entry = of;
+
+	list->lock++;
+	BARRIER();
+	if (entry->prev)
+		entry->prev->next = entry->next;
+	else
+		list->first = entry->next;
+	if (entry->next)
+		entry->next->prev = entry->prev;
+	entry->lock++;
+	BARRIER();
+	entry->symfile = NULL;
+	entry->size = 0;
+	entry->next = unused;
+	unused = entry;
+	list->timestamp = now();
+	BARRIER();
+	list->lock++;
+}

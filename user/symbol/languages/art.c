@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ART as a language: its frames in JIT code. See art.h. */
+#include "symbol/languages/art.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "symbol/elf/elf.h"
+#include "symbol/languages/frame_places.h"
+
+#define METHOD_NAME_MAX 512
+
+static int take_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
+{
+	uint64_t *jit = ctx;
+
+	if (sym->st_value && !strcmp(name, "__jit_debug_descriptor"))
+		*jit = sym->st_value;
+	return 0;
+}
+
+/* Other runtimes may have that symbol, too, by GDB's interface; so the file's name counts. */
+static int open_file(const struct elf *elf, void **ret)
+{
+	struct art_file *file;
+	uint64_t jit = 0;
+	int res = elf__each_named(elf, SHT_DYNSYM, take_symbol, &jit);
+
+	if (res || !jit)
+		return res ?: -ENOENT;
+	file = calloc(1, sizeof(*file));
+	if (!file)
+		return -ENOMEM;
+	*file = (struct art_file){ .jit = jit,
+				   .is64 = elf->is64,
+				   .wide = elf->machine != EM_386,
+				   .tagged = elf->machine == EM_AARCH64 };
+	*ret = file;
+	return 0;
+}
+
+static void *start(const void *file, uint64_t bias, struct language_reader *reader)
+{
+	struct art *art = calloc(1, sizeof(*art));
+
+	if (!art)
+		return NULL;
+	art->file = file;
+	art->reader = reader;
+	art->jit.descriptor = art->file->jit + bias;
+	return art;
+}
+
+/* Walks the list once for each stack. */
+static void update(struct art *art)
+{
+	if (art->walked && art->stack_ns == art->reader->at_ns)
+		return;
+	art->reads_left = art->walked ? ART_READS : ART_READS_FIRST;
+	art->walked = true;
+	art->stack_ns = art->reader->at_ns;
+	art_list__walk(art, &art->jit, art_jit__take);
+}
+
+/* A name without a class is that of ART's own code, such as art_jni_trampoline. */
+static bool find_place(void *state, const struct native_frame *frame, uint64_t *ret_key)
+{
+	struct art *art = state;
+	struct place_function function = {};
+	const struct art_symfile *file;
+	const struct symbol *sym;
+	char name[METHOD_NAME_MAX];
+	uint64_t key[2];
+
+	if (frame->in_file)
+		return false;
+	update(art);
+	sym = art_jit__find(art, frame->pc - !frame->exact, art->stack_ns, &file);
+	if (!sym || !names__get(&file->tab.names, sym->name, name, sizeof(name)))
+		return false;
+	key[0] = sym->addr;
+	key[1] = file->ts_ns;
+	*ret_key = XXH64(key, sizeof(key), XXH64(name, strlen(name), 0));
+	function.function = name;
+	function.glue = !strchr(name, '.');
+	if (!frame_places__find(art->reader->places, *ret_key))
+		frame_places__add(art->reader->places, *ret_key, &function, 1);
+	return true;
+}
+
+static size_t bytes(const void *state)
+{
+	const struct art *art = state;
+
+	return sizeof(*art) + art->bytes + art->file_cap * sizeof(*art->files) +
+	       art->jit.cap * sizeof(*art->jit.keys);
+}
+
+static void end(void *state)
+{
+	struct art *art = state;
+
+	for (size_t i = 0; i < art->file_cnt; i++)
+		symtab__free(&art->files[i].tab);
+	free(art->files);
+	free(art->jit.keys);
+	free(art);
+}
+
+const struct language language_art = {
+	.name = "java",
+	.file = "libart.so",
+	.open = open_file,
+	.start = start,
+	.place = find_place,
+	.bytes = bytes,
+	.end = end,
+};
