@@ -609,7 +609,7 @@ static bool ask_wait(struct name_client *client)
 
 	if (!name_client_ops.script_wait(client, 1, &frame, 1, &wait))
 		return false;
-	truths = wait.for_caller + wait.is_ruby;
+	truths = wait.for_caller + wait.one_call;
 	if (truths > 2)
 		breaks("a truth value that is none");
 	return true;
@@ -691,7 +691,7 @@ static void put_unwound(void)
 /* The bytes of a valid answer; returns its result. */
 static int64_t put_body(struct name_round *round)
 {
-	const struct name_wait wait = { .depth = 1, .is_ruby = (uint8_t)lie(1) };
+	const struct name_wait wait = { .depth = 1, .one_call = (uint8_t)lie(1) };
 	struct interp_thread thread = { .tid = 1, .where.tgid = (uint32_t)lie(1) };
 
 	switch (round->op) {

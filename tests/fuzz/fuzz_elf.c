@@ -9,7 +9,7 @@
 
 #include "symbol/elf/elffunc.h"
 #include "symbol/elf/vtable.h"
-#include "symbol/languages/interp.h"
+#include "symbol/languages/language.h"
 #include "symbol/modules/module.h"
 #include "symbol/names/resolve.h"
 #include "tests/fuzz/sections.h"
@@ -120,14 +120,14 @@ static void read_others(const void *bytes, size_t len)
 {
 	char symbol[256];
 	uint64_t offset;
-	struct interp_elf script;
 	struct image img;
 	struct elf elf;
 
 	image__of_mem(&img, bytes, len);
 	if (elf__open(&elf, &img))
 		return;
-	interp_elf__find(&elf, &script);
+	language_file__free(language_file__of(&elf, "python3"));
+	language_file__free(language_file__of(&elf, "libruby.so"));
 	for (size_t i = 0; i < elf.load_cnt; i++)
 		elfobject__find(&elf, "_ZTV", elf.loads[i].vaddr + 16, symbol, sizeof(symbol),
 				&offset);

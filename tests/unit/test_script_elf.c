@@ -3,7 +3,8 @@
  * CPython's and Ruby's variables in ELF files: found by either symbol table, and nothing else is
  * taken for them.
  */
-#include "symbol/languages/interp.h"
+#include "symbol/languages/python.h"
+#include "symbol/languages/ruby.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/symbol_fixture.h"
 
@@ -27,33 +28,40 @@ static size_t load(const char *name, uint8_t **ret)
 	return size;
 }
 
-static int find(const void *bytes, size_t size, struct interp_elf *ret)
+/* As the file of a path. *ret: allocated; NULL: nothing found. */
+static int find(const char *path, const void *bytes, size_t size, struct language_file **ret)
 {
 	struct image img;
 	struct elf elf;
 	int res;
 
+	*ret = NULL;
 	image__of_mem(&img, bytes, size);
 	res = elf__open(&elf, &img);
 	if (res)
 		return res;
-	res = interp_elf__find(&elf, ret);
+	*ret = language_file__of(&elf, path);
 	elf__close(&elf);
-	return res;
+	return *ret ? 0 : -ENOENT;
 }
 
 static void check(const char *name, int want)
 {
-	struct interp_elf found = {};
+	struct language_file *found = NULL;
+	const struct python_file *python;
 	uint8_t *bytes;
 	size_t size = load(name, &bytes);
 
-	is_int(find(bytes, size, &found), want, "%s", name);
-	if (!want) {
-		is_uint(found.version, 0x030c01f0, "%s: version", name);
-		ok(found.runtime && found.code_type && found.runtime != found.code_type,
+	is_int(find("/usr/bin/python3", bytes, size, &found), want, "%s", name);
+	if (!want && ok(found->language == &language_python && found->content, "is Python")) {
+		python = found->content;
+		is_uint(python->version, 0x030c01f0, "%s: version", name);
+		ok(python->runtime && python->code_type && python->runtime != python->code_type,
 		   "%s: addresses", name);
 	}
+	language_file__free(found);
+	is_int(find("/usr/lib/_json.cpython-312.so", bytes, size, &found), -ENOENT,
+	       "%s: not under another name", name);
 	free(bytes);
 }
 
@@ -68,20 +76,23 @@ static const char ruby[] = "void *ruby_current_vm_ptr;\n"
 
 static void check_ruby(void)
 {
-	struct interp_elf found = {};
+	struct language_file *found = NULL;
+	const struct ruby *in_file;
 	uint8_t *bytes;
 	size_t size;
 
 	scratch__write_text("ruby.c", ruby);
 	fixture__sh("cd $D && cc -O2 -shared -fPIC -o libruby.so ruby.c && strip libruby.so");
 	size = load("libruby.so", &bytes);
-	is_int(find(bytes, size, &found), 0, "Ruby's library");
-	ok(found.is_ruby && found.runtime, "is distinguished from Python's");
-	is_uint(found.version, 0x03010200, "its version");
+	is_int(find("libruby-3.1.so.3.1", bytes, size, &found), 0, "Ruby's library");
+	ok(found && found->language == &language_ruby, "is Ruby's");
 #ifdef __x86_64__
-	ok(found.lock_begin && found.lock_end - found.lock_begin > 256,
+	in_file = found->content;
+	is_uint(in_file->offsets->version, 0x03010000, "its version");
+	ok(in_file->vm_ptr && in_file->lock_begin && in_file->lock_end - in_file->lock_begin > 256,
 	   "the lock's code begins where rb_mutex_lock jumps to");
 #endif
+	language_file__free(found);
 	free(bytes);
 }
 
@@ -93,13 +104,14 @@ static void check_damaged(void)
 
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		size_t len = fuzz__chance(&fuzz, 4) ? fuzz__below(&fuzz, size) + 1 : size;
-		struct interp_elf found;
+		struct language_file *found;
 
 		exact = malloc(len);
 		memcpy(exact, bytes, len);
 		for (size_t at = fuzz__below(&fuzz, 40); at; at--)
 			exact[fuzz__below(&fuzz, len)] = fuzz__any(&fuzz);
-		taken += !find(exact, len, &found);
+		taken += !find("python3", exact, len, &found);
+		language_file__free(found);
 		free(exact);
 	}
 	ok(taken && taken < ROUNDS, "damaged: %zu of %d are accepted", taken, ROUNDS);

@@ -85,7 +85,7 @@ struct idle_visit {
 	int32_t nr;	 /* its system call */
 	bool sleeps;	 /* the call waits only for time */
 	uint32_t in_row; /* waits there in a row, also those without a question; 0: unknown */
-	bool pauses;	 /* a sleep of Ruby, by the same system call as a queue's wait */
+	bool pauses;	 /* a sleep, by the same system call as a queue's wait (Ruby) */
 	bool one_call;	 /* all waits in these interpreter frames are one call of the program */
 	uint32_t script; /* identity of the interpreter's frames; 0: none */
 	uint32_t script_depth; /* number of these frames */

@@ -17,17 +17,18 @@
 #include "files/file.h"
 #include "model/chain/wait_reason.h"
 #include "model/stack.h"
+#include "symbol/languages/heap.h"
 #include "symbol/languages/runtime.h"
 #include "symbol/unwind/unwind.h"
 
 #define STAT_MAX 256
 
 /*
- * Number of CPython frames of a lock wait: from the wait to the evaluation of the code that takes
- * the lock.
+ * Number of the interpreter's frames of a lock wait: from the wait to the evaluation of the code
+ * that takes the lock (CPython).
  */
 #define LOCK_CALLERS 4
-/* Number of frames between the wait and the function that makes Ruby's sleep. */
+/* Number of frames between the wait and the interpreter's function that sleeps. */
 #define SLEEP_CALLERS 6
 /* Number of callers of a wait among which a function that waits for the program is looked for. */
 #define NESTED_CALLERS 32
@@ -57,26 +58,31 @@ static const char *module_of(struct loop_owner *owners, uint32_t pid, uint64_t a
 	return runtime__is(frame.module) ? "" : text__base_name(frame.module);
 }
 
-/* "python3.11", "libpython3.11.so.1.0" */
-static bool is_of(const char *module, const char *interpreter)
-{
-	module += strncmp(module, "lib", strlen("lib")) ? 0 : strlen("lib");
-	return !strncmp(module, interpreter, strlen(interpreter));
-}
-
-/* Number of Python's or Ruby's frames next to the C library; 0 if another module makes the wait. */
+/*
+ * Number of frames next to the C library in the interpreter of a language with frames in the heap;
+ * 0: another module makes the wait. *ret: the language.
+ */
 static uint32_t interpreter_cnt(struct loop_owner *owners, const struct wait_note *note,
-				const struct unwound *unwound, const char *interpreter)
+				const struct unwound *unwound, const struct language **ret)
 {
+	const struct language *language;
 	uint32_t cnt = 0;
+
+	*ret = NULL;
 
 	for (uint32_t i = 0; i < unwound->cnt; i++) {
 		const char *module =
 			module_of(owners, note->rec.hdr.tgid, unwound->addresses[i], i == 0);
 
-		if (!module || (*module && !is_of(module, interpreter)))
+		if (!module)
 			break;
-		cnt += *module != 0;
+		if (!*module)
+			continue;
+		language = language__in_heap(module);
+		if (!language || (cnt && language != *ret))
+			break;
+		*ret = language;
+		cnt++;
 	}
 	return cnt;
 }
@@ -86,27 +92,22 @@ static bool waits_in_futex(const struct wait_note *note)
 	return syscalls__class(note->rec.syscall) == JANK_CLASS_FUTEX;
 }
 
-/*
- * True if the wait's C callers do not tell the idle place from a handler. In CPython this holds for
- * every wait: queue.get() looks like lock.acquire(), and select() like sleep(). In Ruby it holds
- * for a futex wait, and for ppoll: a sleep has fewer C callers than a queue in the same code.
- */
+/* True if the wait's C callers do not tell the idle place from a handler. */
 static bool is_interpreter(struct loop_owner *owners, const struct wait_note *note,
 			   const struct unwound *unwound)
 {
-	bool alike_in_ruby =
-		waits_in_futex(note) || syscalls__class(note->rec.syscall) == JANK_CLASS_POLL_FDS;
+	const struct language *language;
 
-	return interpreter_cnt(owners, note, unwound, "python") ||
-	       (alike_in_ruby && interpreter_cnt(owners, note, unwound, "ruby"));
+	return interpreter_cnt(owners, note, unwound, &language) &&
+	       language->heap->alike >> syscalls__class(note->rec.syscall) & 1;
 }
 
 /*
- * True if Ruby's sleep makes the wait. The innermost callers have no names in a stripped library,
- * and rb_thread_wait_for may only jump to its callee, but its own caller calls it by name.
+ * True if the interpreter's sleep makes the wait. The innermost callers have no names in a stripped
+ * library, and rb_thread_wait_for may only jump to its callee, but its own caller calls it by name.
  */
-static bool is_ruby_sleep(struct loop_owner *owners, const struct wait_note *note,
-			  const struct unwound *unwound)
+static bool is_sleep(struct loop_owner *owners, const struct wait_note *note,
+		     const struct unwound *unwound)
 {
 	const struct code_of of = { loop_owner__symbolizer(owners), note->rec.hdr.tgid };
 	const struct code_opts opts = { .exact = true, .named = true };
@@ -116,7 +117,7 @@ static bool is_ruby_sleep(struct loop_owner *owners, const struct wait_note *not
 		uint64_t callee = return_addresses__callee(&of, unwound->addresses[i]);
 
 		if (callee && symbolizer__code(of.sym, of.pid, callee, opts, &frame) &&
-		    frame.function && !strcmp(frame.function, "rb_thread_wait_for"))
+		    frame.function && language__sleeps(frame.function))
 			return true;
 	}
 	return false;
@@ -131,19 +132,21 @@ static bool calls_lock(const struct unwound *unwound, const struct script_wait *
 }
 
 /*
- * True if the interpreter itself waits for a lock, or for its turn to run. For CPython: a futex
- * wait that neither its library nor a C module near the wait (queue.SimpleQueue's) makes for the
- * caller.
+ * True if the interpreter itself waits for a lock, or for its turn to run: in its code for that, or
+ * a futex wait that neither its library nor a C module near the wait (queue.SimpleQueue's) makes
+ * for the caller.
  */
 static bool waits_for_lock(struct loop_owner *owners, const struct wait_note *note,
 			   const struct unwound *unwound, const struct script_wait *wait)
 {
+	const struct language *language;
+
 	if (!waits_in_futex(note))
 		return false;
-	if (wait->is_ruby)
+	if (wait->lock_end)
 		return calls_lock(unwound, wait);
 	return !wait->for_caller &&
-	       interpreter_cnt(owners, note, unwound, "python") >= LOCK_CALLERS;
+	       interpreter_cnt(owners, note, unwound, &language) >= LOCK_CALLERS;
 }
 
 /* A stack word that may be a return address, in the form that the probes compare. */
@@ -220,8 +223,8 @@ static enum idle_verdict judge_script(struct loop_owner *owners, const struct wa
 	set_visit(owners, note, unwound, &visit);
 	visit.script = script->identity;
 	visit.script_depth = wait.depth;
-	visit.one_call = wait.is_ruby;
-	visit.pauses = wait.is_ruby && is_ruby_sleep(owners, note, unwound);
+	visit.one_call = wait.one_call;
+	visit.pauses = wait.one_call && is_sleep(owners, note, unwound);
 	visit.dispatch_ns = script->dispatch_ns;
 	/*
 	 * Polls of the main thread are counted by their dispatches, not here. A sleep next to them

@@ -27,6 +27,21 @@ static const struct {
 	{ "python", FILE_HAS, "/dist-packages/", false },
 };
 
+/* The native functions that run the code of a language's frames in the heap. */
+static const char *const evaluations[] = { "_PyEval_EvalFrameDefault" };
+
+bool script_owner__evaluates(const char *function)
+{
+	for (size_t i = 0; i < sizeof(evaluations) / sizeof(*evaluations); i++) {
+		size_t len = strlen(evaluations[i]);
+
+		if (!strncmp(function, evaluations[i], len) &&
+		    (!function[len] || function[len] == '.'))
+			return true;
+	}
+	return false;
+}
+
 static unsigned count(const char *text, const char *part)
 {
 	unsigned ret = 0;

@@ -18,4 +18,10 @@
  */
 unsigned script_owner__rank(const struct frame *frame);
 
+/*
+ * True for a native function that frames in the heap replace: an interpreter's evaluation, with
+ * parts that the compiler split off (".cold").
+ */
+bool script_owner__evaluates(const char *function);
+
 #endif

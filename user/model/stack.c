@@ -12,8 +12,6 @@
 #include "model/own_code.h"
 #include "model/script_owner.h"
 
-#define EVALUATION "_PyEval_EvalFrameDefault"
-
 #define PROBE_DEPTH_MAX 12 /* frames from the tracepoint to the helper that takes the stack */
 
 static bool starts_with_any(const char *str, const char *const *prefixes)
@@ -115,13 +113,9 @@ void stack__mark_dispatcher(struct stack *stack, const struct stack *idle_place)
 
 /* --- owners */
 
-/* Includes parts that the compiler split off: ".cold" */
 static bool is_evaluation(const struct frame *frame)
 {
-	size_t len = strlen(EVALUATION);
-
-	return !frame->kernel && frame->function && !strncmp(frame->function, EVALUATION, len) &&
-	       (!frame->function[len] || frame->function[len] == '.');
+	return !frame->kernel && frame->function && script_owner__evaluates(frame->function);
 }
 
 bool stack__has_language(const struct stack *stack)
@@ -261,9 +255,9 @@ bool stack__reaches_start(const struct stack *stack)
 }
 
 /*
- * --- Frames of interpreters. Both lists have the innermost frame first. The probe marks the Python
+ * --- Frames of interpreters. Both lists have the innermost frame first. The probe marks the script
  * frame at which each call of the evaluation function starts. So each native evaluation frame pairs
- * with one run of Python frames.
+ * with one run of script frames.
  */
 
 struct merge {
@@ -274,10 +268,13 @@ struct merge {
 	size_t cnt;
 };
 
-/* A perf trampoline: it repeats the same Python function. */
-static bool is_trampoline(const struct frame *frame)
+/* A perf trampoline of CPython: it repeats the same function. */
+static bool is_trampoline(const struct merge *m, const struct frame *frame)
 {
-	return frame->language && !strcmp(frame->language, "python");
+	for (uint32_t i = 0; frame->language && i < m->stack->script_cnt; i++)
+		if (m->named[i].language)
+			return !strcmp(frame->language, m->named[i].language);
+	return false;
 }
 
 /*
@@ -331,7 +328,7 @@ static void add_run(struct merge *m)
 
 /*
  * If both lists are complete but there are more evaluation frames than runs, the innermost ones
- * have no Python frame, or none yet.
+ * have no script frame, or none yet.
  */
 static size_t frameless_cnt(const struct stack *stack, const struct stack *native)
 {
@@ -349,7 +346,7 @@ static void add_all(struct merge *m, const struct stack *native)
 		bool evaluation;
 
 		end = group_end(native, i);
-		if (is_trampoline(&native->frames[end]))
+		if (is_trampoline(m, &native->frames[end]))
 			continue;
 		evaluation = is_evaluation(&native->frames[end]);
 		if (evaluation && !frameless && m->at < m->stack->script_cnt) {

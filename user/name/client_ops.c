@@ -485,7 +485,7 @@ static bool script_wait(void *ctx, uint32_t pid, const struct jank_script_frame 
 	*ret = (struct script_wait){
 		.depth = wait.depth,
 		.for_caller = wait.for_caller,
-		.is_ruby = wait.is_ruby,
+		.one_call = wait.one_call,
 		.lock_begin = wait.lock_begin,
 		.lock_end = wait.lock_end,
 	};

@@ -299,7 +299,7 @@ static int64_t serve_script_wait(struct server *s, const struct name_request *re
 		.lock_end = wait.lock_end,
 		.depth = wait.depth,
 		.for_caller = wait.for_caller,
-		.is_ruby = wait.is_ruby,
+		.one_call = wait.one_call,
 	};
 	strbuf__add(&s->out, &answer, sizeof(answer));
 	return true;

@@ -118,7 +118,7 @@ struct name_unwound {
 struct name_wait {
 	uint64_t lock_begin, lock_end;
 	uint32_t depth;
-	uint8_t for_caller, is_ruby, pad[2];
+	uint8_t for_caller, one_call, pad[2];
 };
 
 /* An open ELF file; its executable segments follow (struct elf_segment without its last member). */

@@ -112,7 +112,7 @@ static void end(void *state)
 
 const struct language language_art = {
 	.name = "java",
-	.file = "libart.so",
+	.file = "art.so",
 	.open = open_file,
 	.start = start,
 	.place = find_place,

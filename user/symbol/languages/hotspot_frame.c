@@ -203,7 +203,7 @@ static void end(void *state)
 
 const struct language language_hotspot = {
 	.name = "java",
-	.file = "libjvm.so", /* as for the unwinder: java__is_machine */
+	.file = "jvm.so", /* as for the unwinder: java__is_machine */
 	.open = open_file,
 	.start = start,
 	.place = find_place,

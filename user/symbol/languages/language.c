@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "files/unread.h"
 #include "symbol/languages/frame_places.h"
+#include "symbol/languages/heap.h"
 #include "symbol/languages/target_memory.h"
 #include "symbol/names/process.h"
 #include "symbol/unwind/unwind.h"
@@ -17,13 +18,11 @@
 #define AT_ONCE	     8	 /* frames that find room in the memory, whatever they need */
 #define NAMELESS_MAX 100 /* frames, the first ones of a process: its layout is another one */
 
-static const struct language *const languages[] = { &language_v8, &language_hotspot,
-						    &language_art };
-
-struct language_file {
-	const struct language *language;
-	void *content; /* of language->open; NULL: the version is not supported */
-};
+/* Those of some names first: a file of such a name is searched for nothing else. */
+static const struct language *const languages[] = { &language_python, &language_ruby,
+						    &language_hotspot, &language_art,
+						    &language_v8 };
+#define LANGUAGES (sizeof(languages) / sizeof(*languages))
 
 struct language_process {
 	const struct language_file *file; /* compare only: its module may be gone */
@@ -35,17 +34,41 @@ struct language_process {
 	bool named;
 };
 
-struct language_file *language_file__of(const struct elf *elf, const char *path)
+/* "libpython3.11.so.1.0", but not a module such as "_json.cpython-311.so" */
+static bool may_have(const struct language *language, const char *path)
 {
 	const char *name = text__base_name(path);
+
+	return !language->file ||
+	       text__begins(name + (text__begins(name, "lib") ? 3 : 0), language->file);
+}
+
+const struct language *language__in_heap(const char *path)
+{
+	for (size_t i = 0; i < LANGUAGES; i++)
+		if (languages[i]->heap && may_have(languages[i], path))
+			return languages[i];
+	return NULL;
+}
+
+bool language__sleeps(const char *function)
+{
+	for (size_t i = 0; i < LANGUAGES; i++)
+		if (languages[i]->heap && text__same(languages[i]->heap->sleep, function))
+			return true;
+	return false;
+}
+
+struct language_file *language_file__of(const struct elf *elf, const char *path)
+{
 	struct language_file *ret;
 
-	for (size_t i = 0; i < sizeof(languages) / sizeof(*languages); i++) {
+	for (size_t i = 0; i < LANGUAGES; i++) {
 		const struct language *language = languages[i];
 		void *content = NULL;
 		int res;
 
-		if (language->file && strcmp(language->file, name))
+		if (!may_have(language, path))
 			continue;
 		res = language->open(elf, &content);
 		if (res && res != -ENOTSUP)
@@ -90,6 +113,39 @@ size_t language_process__bytes(const struct language_process *process)
 
 /* --- the runtime of a process: in one of its files */
 
+struct symbols {
+	struct language_symbol *symbols;
+	size_t cnt, found;
+};
+
+static int take_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
+{
+	struct symbols *wanted = ctx;
+	uint8_t type = ELF64_ST_TYPE(sym->st_info);
+
+	if ((type != STT_OBJECT && type != STT_FUNC) || !sym->st_value)
+		return 0;
+	for (size_t i = 0; i < wanted->cnt; i++) {
+		struct language_symbol *symbol = &wanted->symbols[i];
+
+		if (strcmp(name, symbol->name))
+			continue;
+		wanted->found += !symbol->sym.st_value;
+		symbol->sym = *sym;
+	}
+	return 0;
+}
+
+int language__symbols(const struct elf *elf, struct language_symbol *symbols, size_t cnt)
+{
+	struct symbols wanted = { symbols, cnt, 0 };
+	int res = elf->is64 ? elf__each_named(elf, SHT_DYNSYM, take_symbol, &wanted) : -ENOENT;
+
+	if (!res && wanted.found < cnt)
+		res = elf__each_named(elf, SHT_SYMTAB, take_symbol, &wanted);
+	return res ?: wanted.found < cnt ? -ENOENT : 0;
+}
+
 static int look(void *ctx, const struct elf *elf)
 {
 	struct mapped *mapped = ctx;
@@ -128,19 +184,27 @@ static int nothing(void *ctx, const struct elf *elf)
 	return 0;
 }
 
-/* The file with a runtime; NULL: none. */
-static const struct language_file *find_file(struct process_env *env, struct process *process,
-					     const struct region **ret_region)
+int language__bias(struct process_env *env, struct process *process, const struct region *region,
+		   uint64_t *ret)
 {
-	const struct mapped *last = NULL;
+	return process__read_elf(env, process, region, nothing, NULL, ret);
+}
+
+const struct language_file *language__find(struct process_env *env, struct process *process,
+					   bool in_heap, const struct region **ret_region)
+{
+	const struct mapped *last = NULL, *mapped;
 	const struct language_file *ret = NULL;
 	uint64_t bias;
 
-	for (size_t i = 0; i < process->maps.cnt && !ret; i++) {
+	for (size_t i = 0; i < process->maps.cnt && !ret; i++, last = mapped) {
 		*ret_region = &process->maps.regions[i];
-		if ((*ret_region)->mapped != last)
-			ret = file_of(env, process, *ret_region, &bias);
-		last = (*ret_region)->mapped;
+		mapped = (*ret_region)->mapped;
+		if (mapped == last || (in_heap && !language__in_heap(mapped->path)))
+			continue;
+		ret = file_of(env, process, *ret_region, &bias);
+		if (ret && !ret->language->heap == in_heap)
+			ret = NULL;
 	}
 	return ret;
 }
@@ -157,7 +221,7 @@ static struct language_process *start(struct process_env *env, struct process *p
 	ret->language = file->language;
 	ret->reader =
 		(struct language_reader){ .mem = target_memory__new(), .places = &ret->places };
-	if (ret->reader.mem && !process__read_elf(env, process, region, nothing, NULL, &bias)) {
+	if (ret->reader.mem && !language__bias(env, process, region, &bias)) {
 		target_memory__begin(ret->reader.mem, env->proc, process->living);
 		ret->state = file->language->start(file->content, bias, &ret->reader);
 	}
@@ -171,7 +235,7 @@ static struct language_process *start(struct process_env *env, struct process *p
 static struct language_process *process_of(struct process_env *env, struct process *process,
 					   const struct region **ret_region)
 {
-	const struct language_file *file = find_file(env, process, ret_region);
+	const struct language_file *file = language__find(env, process, false, ret_region);
 
 	if (process->language && process->language->file == file)
 		return process->language;

@@ -1,23 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Languages whose functions have frames on the native stack, in code that a runtime makes or brings
- * along (V8). The unwinder finds these frames; this part reads their functions from the process's
- * memory when a copied stack is unwound, and their names when the stack is shown. Used on the
- * symbolizer's thread only.
+ * Languages whose functions have frames that are not C's. One file a language, and a row of the
+ * table in language.c, in one of two families:
+ * - frames on the native stack, in code that a runtime makes or brings along (V8). The unwinder
+ *   finds these frames; this part reads their functions from the process's memory when a copied
+ *   stack is unwound, and their names when the stack is shown.
+ * - frames in the heap (CPython): heap.h.
+ * Used on the symbolizer's thread only.
  */
 #ifndef JANK_SYMBOL_LANGUAGES_LANGUAGE_H
 #define JANK_SYMBOL_LANGUAGES_LANGUAGE_H
 
 #include "bpf/jank_abi.h"
+#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct elf;
 struct frame;
+struct heap_language;
 struct pool;
 struct process;
 struct process_env;
+struct region;
 struct unwound;
 
 #define NATIVE_WORDS 8
@@ -49,12 +55,18 @@ struct language_reader {
 
 struct language {
 	const char *name; /* of its frames: "javascript" */
-	const char *file; /* name of the file that has the runtime; NULL: any */
+	/* begin of the name of a file that may have the runtime, after "lib"; NULL: any file */
+	const char *file;
 	/*
 	 * Looks for the runtime in a file. 0: *ret is what the file tells of it (allocated);
 	 * -ENOENT: it has none; -ENOTSUP: a version that is not supported; or -errno.
 	 */
 	int (*open)(const struct elf *elf, void **ret);
+	size_t (*bytes)(const void *state);
+	void (*end)(void *state);	  /* frees the state */
+	const struct heap_language *heap; /* frames in the heap; NULL: on the native stack */
+
+	/* --- frames on the native stack */
 	/*
 	 * The state of a process. file: from open, valid as long as the state; bias: what to add to
 	 * the file's addresses. NULL: out of memory, or the process cannot be read.
@@ -66,19 +78,51 @@ struct language {
 	 * reader->later is set.
 	 */
 	bool (*place)(void *state, const struct native_frame *frame, uint64_t *ret_key);
-	size_t (*bytes)(const void *state);
-	void (*end)(void *state); /* frees the state */
 };
 
 extern const struct language language_v8;      /* v8_frame.c */
 extern const struct language language_hotspot; /* hotspot_frame.c */
 extern const struct language language_art;     /* art.c */
+extern const struct language language_python;  /* python.c */
+extern const struct language language_ruby;    /* ruby.c */
+
+/*
+ * The language with frames in the heap whose runtime a file of this name may have ("python3.11",
+ * "libpython3.11.so.1.0"); NULL: none.
+ */
+const struct language *language__in_heap(const char *path);
+
+/* True for a function of such a language that makes a sleep; see struct heap_language. */
+bool language__sleeps(const char *function);
 
 /* What a file has of a language's runtime. Owned by the module of the file. */
-struct language_file;
+struct language_file {
+	const struct language *language;
+	void *content; /* of language->open; NULL: the version is not supported */
+};
 
 /* Looks for a runtime in the file of a path. NULL: none that is known. */
 struct language_file *language_file__of(const struct elf *elf, const char *path);
+
+/*
+ * The file of a process with a runtime of either family; NULL: none. *ret_region: a region of it.
+ * Each file is searched once; of those with frames in the heap only files with a name of theirs.
+ */
+const struct language_file *language__find(struct process_env *env, struct process *process,
+					   bool in_heap, const struct region **ret_region);
+
+/* What to add to the addresses of the region's file. 0 or -errno. */
+int language__bias(struct process_env *env, struct process *process, const struct region *region,
+		   uint64_t *ret);
+
+/* Symbols of a file by name. */
+struct language_symbol {
+	const char *name;
+	Elf64_Sym sym;
+};
+
+/* Finds all of them: in .dynsym, which a stripped file keeps, else in .symtab. 0, or -errno. */
+int language__symbols(const struct elf *elf, struct language_symbol *symbols, size_t cnt);
 void language_file__free(struct language_file *file); /* accepts NULL */
 
 /* The state of a process; NULL until the first frame. */

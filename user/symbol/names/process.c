@@ -18,7 +18,7 @@
 #include "files/proc.h"
 #include "files/zip.h"
 #include "symbol/elf/mapped_file.h"
-#include "symbol/languages/interp.h"
+#include "symbol/languages/heap.h"
 #include "symbol/languages/language.h"
 #include "symbol/languages/runtime.h"
 #include "symbol/unwind/java_code.h"
@@ -60,7 +60,7 @@ void process__free(struct process_env *env, struct process *process)
 	free(process->calls);
 	free(process->java_ways);
 	jitdump__free(&process->dump);
-	interp__free(process->script);
+	heap_process__free(process->heap);
 	language_process__free(process->language);
 	free(process);
 }
@@ -198,7 +198,7 @@ static bool runs_java(const struct proc_maps *maps)
 
 static void forget_names(struct process *process)
 {
-	process->script_known = false;
+	process->heap_known = false;
 	cache__clear(&process->cache);
 	free(process->calls);
 	process->calls = NULL;
@@ -377,6 +377,6 @@ size_t process__bytes(const struct process *process)
 
 	return sizeof(*process) + ways + proc_maps__bytes(&process->maps) +
 	       cache__bytes(&process->cache) + symtab__bytes(&process->jit.tab) +
-	       jitdump__bytes(&process->dump) + interp__bytes(process->script) +
+	       jitdump__bytes(&process->dump) + heap_process__bytes(process->heap) +
 	       language_process__bytes(process->language);
 }

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct interp;
+struct heap_process;
 struct jvm_exits;
 
 struct copy_event;
@@ -47,8 +47,8 @@ struct process {
 	bool is_java;		     /* HotSpot's libjvm.so is mapped */
 	struct jvm_exits *java_ways; /* or NULL */
 	uint64_t next_refresh_ns;    /* a missing address causes no refresh before this time */
-	struct interp *script;	     /* its interpreter or NULL; see interp__of */
-	bool script_known;	     /* `script` is current for these maps */
+	struct heap_process *heap;   /* of a language with frames in the heap (heap.h), or NULL */
+	bool heap_known;	     /* `heap` is current for these maps */
 	struct language_process *language; /* of languages on the native stack; or NULL */
 	bool language_unknown;		   /* a runtime has a layout that is not known: counted */
 };

@@ -113,9 +113,10 @@ uint64_t symbolizer__script_newest(struct symbolizer *sym, uint32_t pid);
  */
 struct script_wait {
 	uint32_t depth; /* frames, without those of the language's library that wait for a caller */
-	bool for_caller; /* Python: there are such frames, of threading or queue */
-	bool is_ruby;
-	uint64_t lock_begin, lock_end; /* Ruby: the code that waits for a Mutex */
+	bool for_caller; /* there are such frames of the library */
+	bool one_call;	 /* all waits in these frames are one call of the program */
+	/* code by which the interpreter waits for a lock; 0: any futex wait without for_caller */
+	uint64_t lock_begin, lock_end;
 };
 bool symbolizer__script_wait(struct symbolizer *sym, uint32_t pid,
 			     const struct jank_script_frame *frames, uint32_t cnt,

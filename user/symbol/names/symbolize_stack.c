@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "symbol/elf/vtable.h"
-#include "symbol/languages/interp.h"
+#include "symbol/languages/heap.h"
 #include "symbol/languages/runtime.h"
 #include "symbol/modules/fetch.h"
 #include "symbol/names/kallsyms.h"
@@ -248,7 +248,7 @@ int symbolizer__stack(struct symbolizer *sym, uint32_t pid, struct stack *stack)
 		pass.process->maps.at_ns = 0;
 	if (res)
 		stack->script_cnt = 0; /* so that no other frame counts as a script frame */
-	return res ?: interp__add_frames(&sym->env, pass.process, &sym->pool, stack);
+	return res ?: script__add_frames(&sym->env, pass.process, &sym->pool, stack);
 }
 
 int symbolizer__stacks(struct symbolizer *sym, uint32_t pid, struct stack *const *stacks,

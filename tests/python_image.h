@@ -4,15 +4,15 @@
  * version. The layouts of 3.11 and 3.12 are fixed; 3.13 publishes its offsets, here with the values
  * of 3.13.0.
  */
-#ifndef JANK_SCRIPT_IMAGE_H
-#define JANK_SCRIPT_IMAGE_H
+#ifndef JANK_PYTHON_IMAGE_H
+#define JANK_PYTHON_IMAGE_H
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "symbol/languages/interp.h"
+#include "symbol/languages/python.h"
 #include "tests/tap.h"
 
 #define IMAGE_FN static inline __attribute__((unused))
@@ -38,17 +38,17 @@ IMAGE_FN void image__offsets_313(uint8_t published[SCRIPT_OFFSETS_SZ])
 		memcpy(published + rows[i].at * 8, &rows[i].value, 8);
 }
 
-IMAGE_FN struct interp_offsets image__offsets(uint32_t version)
+IMAGE_FN struct python_offsets image__offsets(uint32_t version)
 {
-	struct interp_offsets ret = {};
+	struct python_offsets ret = {};
 	uint8_t published[SCRIPT_OFFSETS_SZ];
 
-	if (interp_offsets__told(version)) {
+	if (python_offsets__told(version)) {
 		image__offsets_313(published);
-		ok(interp_offsets__read(published, version, &ret),
+		ok(python_offsets__read(published, version, &ret),
 		   "%x: the published offsets are read", version);
 	} else {
-		ok(interp_offsets__of(version, &ret), "%x: offsets are known", version);
+		ok(python_offsets__of(version, &ret), "%x: offsets are known", version);
 	}
 	return ret;
 }
@@ -56,7 +56,7 @@ IMAGE_FN struct interp_offsets image__offsets(uint32_t version)
 struct image_mem {
 	uint8_t *bytes;
 	size_t used;
-	struct interp_offsets offsets;
+	struct python_offsets offsets;
 };
 
 IMAGE_FN struct image_mem image__new(uint32_t version)
@@ -107,7 +107,7 @@ IMAGE_FN uint64_t image__ascii(struct image_mem *image, const char *text)
 IMAGE_FN uint64_t image__code(struct image_mem *image, uint64_t type, uint64_t name, uint64_t file,
 			      uint32_t first_line, uint32_t units)
 {
-	const struct interp_offsets *offsets = &image->offsets;
+	const struct python_offsets *offsets = &image->offsets;
 	uint64_t table = image__room(image, offsets->bytes.data + units * 3);
 	uint64_t ret = image__room(image, offsets->code.bytecode + units * 2);
 

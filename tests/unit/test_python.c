@@ -3,7 +3,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "tests/script_image.h"
+#include "tests/python_image.h"
 
 #define LEN(a) (sizeof(a) / sizeof(*(a)))
 
@@ -12,7 +12,8 @@ static const uint32_t versions[] = { 0x030b02f0, 0x030c01f0, 0x030d00f0 };
 
 struct world {
 	struct image_mem image;
-	struct interp *script;
+	struct python *python;
+	struct heap_process *heap;
 	struct process process;
 	struct pool pool;
 	uint64_t runtime, interp, tstate;
@@ -20,7 +21,7 @@ struct world {
 
 static uint64_t add_tstate(struct world *w, uint64_t next, uint64_t native_id)
 {
-	const struct interp_offsets *offsets = &w->image.offsets;
+	const struct python_offsets *offsets = &w->image.offsets;
 	uint64_t ret = image__room(&w->image, 512);
 
 	image__put(ret, offsets->tstate.next, next, 8);
@@ -37,20 +38,22 @@ static void begin(struct world *w, uint32_t version)
 	w->tstate = add_tstate(w, 0, gettid());
 	image__put(w->runtime, w->image.offsets.interpreters_head, w->interp, 8);
 	image__put(w->interp, w->image.offsets.threads_head, w->tstate, 8);
-	w->script = calloc(1, sizeof(*w->script));
-	w->script->runtime = w->runtime;
-	w->script->code_type = 0x4711;
-	w->script->offsets = w->image.offsets;
+	w->python = calloc(1, sizeof(*w->python));
+	w->python->runtime = w->runtime;
+	w->python->code_type = 0x4711;
+	w->python->offsets = w->image.offsets;
+	w->heap = calloc(1, sizeof(*w->heap));
+	*w->heap = (struct heap_process){ .language = &language_python, .state = w->python };
 	w->process = (struct process){ .pid = getpid(),
 				       .living = getpid(),
 				       .nspid = getpid(),
-				       .script = w->script,
-				       .script_known = true };
+				       .heap = w->heap,
+				       .heap_known = true };
 }
 
 static void end(struct world *w)
 {
-	interp__free(w->script);
+	heap_process__free(w->heap);
 	pool__free(&w->pool);
 	free(w->image.bytes);
 }
@@ -62,7 +65,7 @@ static void check_threads(uint32_t version)
 	uint64_t other;
 
 	begin(&w, version);
-	is_uint(interp__threads(&env, &w.process, threads, LEN(threads)), 1, "%x: one thread",
+	is_uint(heap__threads(&env, &w.process, threads, LEN(threads)), 1, "%x: one thread",
 		version);
 	is_uint(threads[0].tid, gettid(), "its number");
 	is_uint(threads[0].where.tstate, w.tstate, "its state");
@@ -72,16 +75,16 @@ static void check_threads(uint32_t version)
 		"the frame is found by cframe, or not");
 	other = add_tstate(&w, w.tstate, 0x7ffffffe);
 	image__put(w.interp, w.image.offsets.threads_head, other, 8);
-	is_uint(interp__threads(&env, &w.process, threads, LEN(threads)), 1,
+	is_uint(heap__threads(&env, &w.process, threads, LEN(threads)), 1,
 		"a number that no thread of it has is left out");
 	image__put(w.tstate, w.image.offsets.tstate.next, w.tstate, 8);
-	is_uint(interp__threads(&env, &w.process, threads, LEN(threads)), LEN(threads),
+	is_uint(heap__threads(&env, &w.process, threads, LEN(threads)), LEN(threads),
 		"a cyclic list is read up to the bound");
 	image__put(w.tstate, w.image.offsets.tstate.interp, 1, 8);
-	is_uint(interp__threads(&env, &w.process, threads, LEN(threads)), 0,
+	is_uint(heap__threads(&env, &w.process, threads, LEN(threads)), 0,
 		"a state of another interpreter is none");
 	image__put(w.runtime, w.image.offsets.interpreters_head, 16, 8);
-	is_uint(interp__threads(&env, &w.process, threads, LEN(threads)), 0, "unreadable memory");
+	is_uint(heap__threads(&env, &w.process, threads, LEN(threads)), 0, "unreadable memory");
 	end(&w);
 }
 
@@ -92,20 +95,20 @@ static void check_newest(uint32_t version)
 	struct world w;
 
 	begin(&w, version);
-	first = interp__newest(&env, &w.process);
-	ok(first && interp__newest(&env, &w.process) == first, "%x: the same threads", version);
+	first = heap__newest(&env, &w.process);
+	ok(first && heap__newest(&env, &w.process) == first, "%x: the same threads", version);
 	other = add_tstate(&w, w.tstate, 0);
 	image__put(w.interp, w.image.offsets.threads_head, other, 8);
-	second = interp__newest(&env, &w.process);
+	second = heap__newest(&env, &w.process);
 	ok(second && second != first, "a new thread");
 	image__put(other, w.image.offsets.tstate.native_id, gettid(), 8);
-	ok(interp__newest(&env, &w.process) != second, "which has its number now");
+	ok(heap__newest(&env, &w.process) != second, "which has its number now");
 	image__put(w.interp, w.image.offsets.threads_head, w.tstate, 8);
-	is_uint(interp__newest(&env, &w.process), first, "it has ended");
+	is_uint(heap__newest(&env, &w.process), first, "it has ended");
 	image__put(w.runtime, w.image.offsets.interpreters_head, 16, 8);
-	ok(interp__newest(&env, &w.process) != first, "no list there");
-	w.process.script = NULL;
-	is_uint(interp__newest(&env, &w.process), 0, "no interpreter");
+	ok(heap__newest(&env, &w.process) != first, "no list there");
+	w.process.heap = NULL;
+	is_uint(heap__newest(&env, &w.process), 0, "no interpreter");
 	end(&w);
 }
 
@@ -118,7 +121,7 @@ static struct frame name(struct world *w, uint64_t code, int64_t instr, uint32_t
 	struct stack stack = { .script = &from, .script_cnt = 1 };
 	struct frame ret = {};
 
-	is_int(interp__add_frames(&env, &w->process, &w->pool, &stack), 0, "a frame more");
+	is_int(script__add_frames(&env, &w->process, &w->pool, &stack), 0, "a frame more");
 	if (ok(stack.frame_cnt == 1, "one"))
 		ret = stack.frames[0];
 	free(stack.frames);
@@ -151,7 +154,7 @@ static void check_names(uint32_t version)
 	text = image__ascii(&w.image, "handle");
 	image__put(text, w.image.offsets.unicode.hash, HASH + 1, 8);
 	image__put(code, w.image.offsets.code.name, text, 8);
-	interp_code__forget_all(w.script);
+	python_code__forget_all(w.python);
 	is_str(name(&w, code, 6, 40).function, NULL, "another name: not this one");
 	end(&w);
 }
@@ -176,9 +179,10 @@ static void check_changed(void)
 	image__put(code, 8, 0x4711, 8);
 	nanosleep(&pause, NULL);
 	is_str(name(&w, code, 0, 1).function, "two", "one again");
-	ok(interp__bytes(w.script) > sizeof(*w.script), "the cache's size is counted");
-	interp_code__forget_all(w.script);
-	is_uint(interp__bytes(w.script), sizeof(*w.script), "to the byte");
+	ok(heap_process__bytes(w.heap) > sizeof(*w.heap) + sizeof(*w.python),
+	   "the cache's size is counted");
+	python_code__forget_all(w.python);
+	is_uint(heap_process__bytes(w.heap), sizeof(*w.heap) + sizeof(*w.python), "to the byte");
 	end(&w);
 }
 
@@ -226,12 +230,12 @@ static void check_hostile(void)
 	code = image__code(&w.image, 0x4711, text, image__ascii(&w.image, "a.py"), 1, 1);
 	image__put(text, w.image.offsets.unicode.length, UINT64_MAX, 8);
 	name(&w, code, 0, 1); /* as much as there is, up to the bound */
-	interp_code__forget_all(w.script);
+	python_code__forget_all(w.python);
 	image__put(text, w.image.offsets.unicode.state, 7 << 2 | 1 << 5, 4);
 	is_str(name(&w, code, 0, 1).function, NULL, "characters of 7 bytes");
 	image__put(code, w.image.offsets.code.linetable, 8, 8);
 	image__put(code, w.image.offsets.code.qualname, image__ascii(&w.image, "g"), 8);
-	interp_code__forget_all(w.script);
+	python_code__forget_all(w.python);
 	is_str(name(&w, code, 0, 1).function, "g", "a name without lines");
 	is_uint(name(&w, code, 0, 1).line, 0, "has no line");
 	is_str(name(&w, 8, 0, 1).function, NULL, "no memory there");
@@ -275,7 +279,7 @@ static int depth(struct world *w, const uint64_t *codes, uint32_t cnt, bool *for
 		frames[i].code = codes[i];
 		frames[i].check = 40 * JANK_SCRIPT_CHECK + HASH;
 	}
-	if (!interp__wait(&env, &w->process, frames, cnt, &wait))
+	if (!heap__wait(&env, &w->process, frames, cnt, &wait))
 		return -1;
 	*for_caller = wait.for_caller;
 	return wait.depth;

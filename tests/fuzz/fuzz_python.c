@@ -4,9 +4,9 @@
  * strings, code objects and thread lists. Nothing may be read or written out of bounds, and lines
  * stay within what a table can say.
  */
-#include "symbol/languages/interp.h"
+#include "symbol/languages/python.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/script_image.h"
+#include "tests/python_image.h"
 
 #define TABLE_MAX  256
 #define LONG_TABLE (64 << 10)
@@ -37,7 +37,7 @@ static bool table_holds(void)
 	cost__begin(&run.fuzz.cost);
 	for (size_t i = 0; i < size; i += 1 + fuzz__below(&run.fuzz, 4))
 		table[i] |= 0x80;
-	line = interp_line__at(table, size, fuzz__below(&run.fuzz, 30),
+	line = python_line__at(table, size, fuzz__below(&run.fuzz, 30),
 			       fuzz__chance(&run.fuzz, 9) ? fuzz__any(&run.fuzz)
 							  : fuzz__below(&run.fuzz, 200));
 	cost__end(&run.fuzz.cost, size);
@@ -47,7 +47,7 @@ static bool table_holds(void)
 }
 
 /* Accepted offsets fit what the probes read. */
-static bool told_holds(struct interp_offsets *offsets)
+static bool told_holds(struct python_offsets *offsets)
 {
 	uint8_t published[SCRIPT_OFFSETS_SZ];
 	uint64_t value;
@@ -59,14 +59,14 @@ static bool told_holds(struct interp_offsets *offsets)
 				: fuzz__any(&run.fuzz) >> fuzz__below(&run.fuzz, 64);
 		memcpy(published + 8 * fuzz__below(&run.fuzz, SCRIPT_OFFSETS_SZ / 8), &value, 8);
 	}
-	if (!interp_offsets__read(published, versions[2], offsets))
+	if (!python_offsets__read(published, versions[2], offsets))
 		return true;
 	run.published++;
 	return offsets->frame.code + 8 <= JANK_SCRIPT_FRAME_SZ &&
 	       offsets->frame.previous + 8 <= JANK_SCRIPT_FRAME_SZ &&
 	       offsets->frame.instr + 8 <= JANK_SCRIPT_FRAME_SZ &&
 	       offsets->frame.mark_at < JANK_SCRIPT_FRAME_SZ &&
-	       offsets->code.name + 8 - interp_offsets__code_at(offsets) <= JANK_SCRIPT_CODE_SZ;
+	       offsets->code.name + 8 - python_offsets__code_at(offsets) <= JANK_SCRIPT_CODE_SZ;
 }
 
 /*
@@ -88,51 +88,52 @@ static void damage(struct image_mem *image)
 	}
 }
 
-static void read_names(struct process *process, uint64_t code, const struct interp_offsets *offsets)
+static void read_names(struct process *process, uint64_t code, const struct python_offsets *offsets)
 {
 	struct jank_script_frame from = { code, code + offsets->code.bytecode, JANK_SCRIPT_ENTRY,
 					  JANK_SCRIPT_CHECK + HASH };
 	struct stack stack = { .script = &from, .script_cnt = 1 };
 	struct pool pool = {};
 
-	if (!interp__add_frames(&env, process, &pool, &stack))
+	if (!script__add_frames(&env, process, &pool, &stack))
 		run.names += stack.frames[0].function != NULL;
 	free(stack.frames);
 	pool__free(&pool);
 }
 
-static void read_damaged(struct image_mem *image, const struct interp_offsets *offsets)
+static void read_damaged(struct image_mem *image, const struct python_offsets *offsets)
 {
 	struct interp_thread threads[8];
-	struct interp script = { .offsets = *offsets, .code_type = TYPE };
+	struct python python = { .offsets = *offsets, .code_type = TYPE };
+	struct heap_process heap = { .language = &language_python, .state = &python };
 	struct process process = { .pid = getpid(),
 				   .living = getpid(),
 				   .nspid = getpid(),
-				   .script = &script,
-				   .script_known = true };
+				   .heap = &heap,
+				   .heap_known = true };
 	uint64_t interp, tstate, code;
 
 	image->used = 0;
-	script.runtime = image__room(image, 1024);
+	python.runtime = image__room(image, 1024);
 	interp = image__room(image, 8192);
 	tstate = image__room(image, 512);
-	image__put(script.runtime, image->offsets.interpreters_head, interp, 8);
+	image__put(python.runtime, image->offsets.interpreters_head, interp, 8);
 	image__put(interp, image->offsets.threads_head, tstate, 8);
 	image__put(tstate, image->offsets.tstate.interp, interp, 8);
 	image__put(tstate, image->offsets.tstate.native_id, gettid(), 8);
 	code = image__code(image, TYPE, image__ascii(image, "f"), image__ascii(image, "a.py"), 1,
 			   4);
 	damage(image);
-	run.threads += interp__threads(&env, &process, threads, 8);
-	interp__newest(&env, &process);
+	run.threads += heap__threads(&env, &process, threads, 8);
+	heap__newest(&env, &process);
 	read_names(&process, code, offsets);
-	interp_code__forget_all(&script);
+	python_code__forget_all(&python);
 }
 
 int main(void)
 {
 	struct image_mem images[3];
-	struct interp_offsets published;
+	struct python_offsets published;
 	const char *broken = NULL;
 
 	for (size_t i = 0; i < 3; i++)

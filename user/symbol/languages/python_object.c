@@ -2,7 +2,7 @@
 /*
  * Reads page by page. A str stores 1, 2 or 4 bytes per character, as its largest character needs.
  */
-#include "symbol/languages/interp.h"
+#include "symbol/languages/python.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,16 +19,6 @@
 #define STATE_KIND(state) ((state) >> 2 & 7)
 #define STATE_COMPACT	  (1u << 5)
 #define STATE_ASCII	  (1u << 6)
-
-int interp_memory__read(const struct interp_memory *mem, uint64_t addr, void *buf, size_t len)
-{
-	return memory__read_across(mem->proc, mem->pid, addr, buf, len);
-}
-
-int interp_memory__word(const struct interp_memory *mem, uint64_t addr, uint64_t *ret)
-{
-	return interp_memory__read(mem, addr, ret, sizeof(*ret));
-}
 
 static void add_utf8(struct strbuf *sb, uint32_t c)
 {
@@ -85,8 +75,8 @@ static int to_utf8(const uint8_t *data, unsigned size, size_t cnt, char **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-int interp_memory__text(const struct interp_memory *mem, const struct interp_offsets *offsets,
-			uint64_t addr, char **ret)
+int python__text(const struct heap_memory *mem, const struct python_offsets *offsets, uint64_t addr,
+		 char **ret)
 {
 	uint8_t head[64], data[CHARS_MAX * 4];
 	uint64_t length;
@@ -97,10 +87,9 @@ int interp_memory__text(const struct interp_memory *mem, const struct interp_off
 	if (offsets->unicode.length + sizeof(length) > sizeof(head) ||
 	    offsets->unicode.state + sizeof(state) > sizeof(head))
 		return -EINVAL;
-	res = interp_memory__read(mem, addr, head,
-				  offsets->unicode.ascii_sz < sizeof(head)
-					  ? offsets->unicode.ascii_sz
-					  : sizeof(head));
+	res = heap_memory__read(mem, addr, head,
+				offsets->unicode.ascii_sz < sizeof(head) ? offsets->unicode.ascii_sz
+									 : sizeof(head));
 	if (res)
 		return res;
 	memcpy(&length, head + offsets->unicode.length, sizeof(length));
@@ -111,16 +100,16 @@ int interp_memory__text(const struct interp_memory *mem, const struct interp_off
 	if (length > CHARS_MAX)
 		length = CHARS_MAX;
 	addr += state & STATE_ASCII ? offsets->unicode.ascii_sz : offsets->unicode.compact_sz;
-	res = length ? interp_memory__read(mem, addr, data, length * size) : 0;
+	res = length ? heap_memory__read(mem, addr, data, length * size) : 0;
 	return res ?: to_utf8(data, size, length, ret);
 }
 
-int interp_memory__bytes(const struct interp_memory *mem, const struct interp_offsets *offsets,
-			 uint64_t addr, size_t max, uint8_t **ret, size_t *ret_size)
+int python__bytes(const struct heap_memory *mem, const struct python_offsets *offsets,
+		  uint64_t addr, size_t max, uint8_t **ret, size_t *ret_size)
 {
 	uint64_t size;
 	uint8_t *data;
-	int res = interp_memory__word(mem, addr + offsets->bytes.size, &size);
+	int res = heap_memory__word(mem, addr + offsets->bytes.size, &size);
 
 	if (res)
 		return res;
@@ -129,7 +118,7 @@ int interp_memory__bytes(const struct interp_memory *mem, const struct interp_of
 	data = malloc(size);
 	if (!data)
 		return -ENOMEM;
-	res = interp_memory__read(mem, addr + offsets->bytes.data, data, size);
+	res = heap_memory__read(mem, addr + offsets->bytes.data, data, size);
 	if (res) {
 		free(data);
 		return res;
@@ -141,7 +130,7 @@ int interp_memory__bytes(const struct interp_memory *mem, const struct interp_of
 
 /*
  * Offsets from the headers of 3.11.2, 3.12.1 and 3.13.0. A wrong offset is detected: see
- * interp_threads.c.
+ * python.c.
  */
 
 #define MINOR(version) ((version) >> 16)
@@ -150,7 +139,7 @@ int interp_memory__bytes(const struct interp_memory *mem, const struct interp_of
 #define IS_ENTRY	1 /* 3.11: is_entry */
 #define OWNED_BY_CSTACK 3 /* since 3.12: owner */
 
-static const struct interp_offsets known[] = {
+static const struct python_offsets known[] = {
 	{
 		.version = 0x030b0000,
 		.interpreters_head = 40,
@@ -204,7 +193,7 @@ static const struct interp_offsets known[] = {
 	},
 };
 
-bool interp_offsets__of(uint32_t version, struct interp_offsets *ret)
+bool python_offsets__of(uint32_t version, struct python_offsets *ret)
 {
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		if (MINOR(known[i].version) != MINOR(version))
@@ -216,7 +205,7 @@ bool interp_offsets__of(uint32_t version, struct interp_offsets *ret)
 	return false;
 }
 
-bool interp_offsets__told(uint32_t version)
+bool python_offsets__told(uint32_t version)
 {
 	return MINOR(version) == 0x030d;
 }
@@ -260,9 +249,9 @@ static bool is_word_of(uint32_t at, uint32_t size)
  * The probes read only words, and only the first bytes of a frame. They read the line and the name
  * in one piece.
  */
-static bool fits_probes(const struct interp_offsets *offsets)
+static bool fits_probes(const struct python_offsets *offsets)
 {
-	uint32_t begin = interp_offsets__code_at(offsets);
+	uint32_t begin = python_offsets__code_at(offsets);
 
 	return is_word_of(offsets->frame.code, JANK_SCRIPT_FRAME_SZ) &&
 	       is_word_of(offsets->frame.previous, JANK_SCRIPT_FRAME_SZ) &&
@@ -274,13 +263,13 @@ static bool fits_probes(const struct interp_offsets *offsets)
 	       offsets->tstate.native_id <= UINT16_MAX;
 }
 
-uint32_t interp_offsets__code_at(const struct interp_offsets *offsets)
+uint32_t python_offsets__code_at(const struct python_offsets *offsets)
 {
 	return offsets->code.first_line & ~7u;
 }
 
-bool interp_offsets__read(const uint8_t told[SCRIPT_OFFSETS_SZ], uint32_t version,
-			  struct interp_offsets *ret)
+bool python_offsets__read(const uint8_t told[SCRIPT_OFFSETS_SZ], uint32_t version,
+			  struct python_offsets *ret)
 {
 	uint64_t words[SCRIPT_OFFSETS_SZ / 8];
 
@@ -291,7 +280,7 @@ bool interp_offsets__read(const uint8_t told[SCRIPT_OFFSETS_SZ], uint32_t versio
 	for (size_t i = TOLD_FREE_THREADED; i < TOLD_CNT; i++)
 		if (words[i] > OFFSET_MAX)
 			return false;
-	*ret = (struct interp_offsets){
+	*ret = (struct python_offsets){
 		.version = version,
 		.interpreters_head = words[TOLD_INTERPRETERS_HEAD],
 		.interp_next = words[TOLD_INTERP_NEXT],

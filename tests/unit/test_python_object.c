@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Which versions are known, and which offsets a program cannot publish. */
-#include "tests/script_image.h"
+#include "tests/python_image.h"
 
 #define VERSION_313 0x030d00f0
 
 static bool read_with(unsigned at, uint64_t value)
 {
 	uint8_t published[SCRIPT_OFFSETS_SZ];
-	struct interp_offsets offsets;
+	struct python_offsets offsets;
 
 	image__offsets_313(published);
 	memcpy(published + at * 8, &value, 8);
-	return interp_offsets__read(published, VERSION_313, &offsets);
+	return python_offsets__read(published, VERSION_313, &offsets);
 }
 
 static void check_published(void)
 {
-	struct interp_offsets offsets = image__offsets(VERSION_313);
+	struct python_offsets offsets = image__offsets(VERSION_313);
 
 	is_uint(offsets.tstate.frame, 72, "the frame in a thread's state");
 	is_uint(offsets.code.bytecode, 200, "the bytecode in a code object");
@@ -36,17 +36,17 @@ static void check_published(void)
 
 int main(void)
 {
-	struct interp_offsets offsets;
+	struct python_offsets offsets;
 
-	ok(interp_offsets__of(0x030b00a1, &offsets) && interp_offsets__of(0x030b09f0, &offsets),
+	ok(python_offsets__of(0x030b00a1, &offsets) && python_offsets__of(0x030b09f0, &offsets),
 	   "3.11");
 	is_uint(offsets.version, 0x030b09f0, "its version");
-	ok(interp_offsets__of(0x030c07f0, &offsets), "3.12");
-	ok(!interp_offsets__of(0x030a00f0, &offsets) && !interp_offsets__told(0x030a00f0),
+	ok(python_offsets__of(0x030c07f0, &offsets), "3.12");
+	ok(!python_offsets__of(0x030a00f0, &offsets) && !python_offsets__told(0x030a00f0),
 	   "3.10 not");
-	ok(!interp_offsets__of(VERSION_313, &offsets) && interp_offsets__told(VERSION_313),
+	ok(!python_offsets__of(VERSION_313, &offsets) && python_offsets__told(VERSION_313),
 	   "3.13 publishes its offsets");
-	ok(!interp_offsets__told(0x030e00f0), "3.14 has another layout of frames");
+	ok(!python_offsets__told(0x030e00f0), "3.14 has another layout of frames");
 	check_published();
 	return tap__done();
 }

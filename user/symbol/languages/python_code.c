@@ -4,7 +4,7 @@
  * process. So each is read once. Later reads only check that it is unchanged: another object may
  * lie at its address.
  */
-#include "symbol/languages/interp.h"
+#include "symbol/languages/python.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -90,7 +90,7 @@ static int32_t next_delta(struct reader *rd, unsigned form)
 	return delta;
 }
 
-uint32_t interp_line__at(const uint8_t *table, size_t size, uint32_t first_line, uint64_t unit)
+uint32_t python_line__at(const uint8_t *table, size_t size, uint32_t first_line, uint64_t unit)
 {
 	struct reader rd = { table, table + size, false };
 	int64_t line = first_line;
@@ -143,10 +143,10 @@ static uint64_t stamp_of(const struct head *head)
 	return ret;
 }
 
-static int read_head(const struct interp *script, const struct interp_memory *mem, uint64_t address,
+static int read_head(const struct python *python, const struct heap_memory *mem, uint64_t address,
 		     struct head *ret)
 {
-	const struct interp_offsets *offsets = &script->offsets;
+	const struct python_offsets *offsets = &python->offsets;
 	uint8_t bytes[HEAD_SZ];
 	int res;
 
@@ -158,10 +158,10 @@ static int read_head(const struct interp *script, const struct interp_memory *me
 	    offsets->code.first_line + 8 > offsets->code.bytecode ||
 	    offsets->code.units + 8 > offsets->code.bytecode)
 		return -EINVAL;
-	res = interp_memory__read(mem, address, bytes, offsets->code.bytecode);
+	res = heap_memory__read(mem, address, bytes, offsets->code.bytecode);
 	if (res)
 		return res;
-	if (word_at(bytes, TYPE_AT) != script->code_type)
+	if (word_at(bytes, TYPE_AT) != python->code_type)
 		return -ESTALE;
 	*ret = (struct head){ .units = word_at(bytes, offsets->code.units),
 			      .filename = word_at(bytes, offsets->code.filename),
@@ -169,7 +169,7 @@ static int read_head(const struct interp *script, const struct interp_memory *me
 			      .qualname = word_at(bytes, offsets->code.qualname),
 			      .linetable = word_at(bytes, offsets->code.linetable),
 			      .first_line = word_at(bytes, offsets->code.first_line) };
-	res = interp_memory__word(mem, ret->name + offsets->unicode.hash, &ret->hash);
+	res = heap_memory__word(mem, ret->name + offsets->unicode.hash, &ret->hash);
 	ret->stamp = stamp_of(ret);
 	return res;
 }
@@ -187,15 +187,15 @@ static bool is_app(const char *file)
 	return !at || strstr(at, "/site-packages/") || strstr(at, "/dist-packages/");
 }
 
-static size_t bytes_of(const struct interp_code *code)
+static size_t bytes_of(const struct python_code *code)
 {
 	return sizeof(*code) + code->lines_size + (code->function ? strlen(code->function) : 0) +
 	       (code->file ? strlen(code->file) : 0);
 }
 
-static void clear(struct interp *script, struct interp_code *code)
+static void clear(struct python *python, struct python_code *code)
 {
-	script->code_bytes -= bytes_of(code);
+	python->code_bytes -= bytes_of(code);
 	free(code->function);
 	free(code->file);
 	free(code->lines);
@@ -203,106 +203,93 @@ static void clear(struct interp *script, struct interp_code *code)
 	code->lines = NULL;
 	code->lines_size = 0;
 	code->known = false;
-	script->code_bytes += bytes_of(code);
+	python->code_bytes += bytes_of(code);
 }
 
-static void drop(struct interp *script, struct interp_code *code)
+static void drop(struct python *python, struct python_code *code)
 {
-	clear(script, code);
-	script->code_bytes -= bytes_of(code);
-	HASH_DEL(script->codes, code);
+	clear(python, code);
+	python->code_bytes -= bytes_of(code);
+	HASH_DEL(python->codes, code);
 	free(code);
 }
 
-void interp_code__forget_all(struct interp *script)
+void python_code__forget_all(struct python *python)
 {
-	struct interp_code *code, *next;
+	struct python_code *code, *next;
 
-	HASH_ITER (hh, script->codes, code, next)
-		drop(script, code);
+	HASH_ITER (hh, python->codes, code, next)
+		drop(python, code);
 }
 
 /* Fields that cannot be read leave the object unknown, except the lines: a frame needs none. */
-static void fill(struct interp *script, const struct interp_memory *mem, struct interp_code *code,
+static void fill(struct python *python, const struct heap_memory *mem, struct python_code *code,
 		 const struct head *head)
 {
-	const struct interp_offsets *offsets = &script->offsets;
+	const struct python_offsets *offsets = &python->offsets;
 
 	code->stamp = head->stamp;
 	code->bytecode = code->address + offsets->code.bytecode;
 	code->units = head->units;
 	code->first_line = head->first_line;
 	code->check = head->first_line * JANK_SCRIPT_CHECK + (uint32_t)head->hash;
-	script->code_bytes -= bytes_of(code);
-	if (!interp_memory__text(mem, offsets, head->qualname, &code->function))
-		interp_memory__text(mem, offsets, head->filename, &code->file);
+	python->code_bytes -= bytes_of(code);
+	if (!python__text(mem, offsets, head->qualname, &code->function))
+		python__text(mem, offsets, head->filename, &code->file);
 	if (code->file)
-		interp_memory__bytes(mem, offsets, head->linetable, LINES_MAX, &code->lines,
-				     &code->lines_size);
-	script->code_bytes += bytes_of(code);
+		python__bytes(mem, offsets, head->linetable, LINES_MAX, &code->lines,
+			      &code->lines_size);
+	python->code_bytes += bytes_of(code);
 	code->known = code->file && code->units <= INT32_MAX;
 	code->app = code->known && is_app(code->file);
 }
 
-static struct interp_code *add(struct interp *script, uint64_t address)
+static struct python_code *add(struct python *python, uint64_t address)
 {
-	struct interp_code *code;
+	struct python_code *code;
 
-	if (script->code_bytes > BYTES_MAX)
-		interp_code__forget_all(script);
+	if (python->code_bytes > BYTES_MAX)
+		python_code__forget_all(python);
 	code = calloc(1, sizeof(*code));
 	if (!code)
 		return NULL;
 	code->address = address;
-	HASH_ADD(hh, script->codes, address, sizeof(address), code);
-	script->code_bytes += code ? bytes_of(code) : 0;
+	HASH_ADD(hh, python->codes, address, sizeof(address), code);
+	python->code_bytes += code ? bytes_of(code) : 0;
 	return code;
 }
 
-const struct interp_code *interp_code__get(struct interp *script, const struct interp_memory *mem,
+const struct python_code *python_code__get(struct python *python, const struct heap_memory *mem,
 					   uint64_t address)
 {
 	uint64_t now = clock__mono_ns();
-	struct interp_code *code;
+	struct python_code *code;
 	struct head head;
 	int res;
 
-	HASH_FIND(hh, script->codes, &address, sizeof(address), code);
+	HASH_FIND(hh, python->codes, &address, sizeof(address), code);
 	if (code && now - code->checked_ns < FRESH_NS)
 		return code->known ? code : NULL;
-	res = read_head(script, mem, address, &head);
+	res = read_head(python, mem, address, &head);
 	if (res == -ESRCH) /* the process has ended: use the last known object */
 		return code && code->known ? code : NULL;
 	if (!code)
-		code = add(script, address);
+		code = add(python, address);
 	if (!code)
 		return NULL;
 	code->checked_ns = now;
 	if (res || code->stamp != head.stamp || !code->known) {
-		clear(script, code);
+		clear(python, code);
 		if (!res)
-			fill(script, mem, code, &head);
+			fill(python, mem, code, &head);
 	}
 	return code->known ? code : NULL;
 }
 
-uint32_t interp_code__line(const struct interp_code *code, uint64_t instr)
+uint32_t python_code__line(const struct python_code *code, uint64_t instr)
 {
 	if (instr < code->bytecode) /* about to begin */
 		return code->first_line;
-	return interp_line__at(code->lines, code->lines_size, code->first_line,
+	return python_line__at(code->lines, code->lines_size, code->first_line,
 			       (instr - code->bytecode) / 2);
-}
-
-void interp__free(struct interp *script)
-{
-	if (!script)
-		return;
-	interp_code__forget_all(script);
-	free(script);
-}
-
-size_t interp__bytes(const struct interp *script)
-{
-	return script ? sizeof(*script) + script->code_bytes : 0;
 }

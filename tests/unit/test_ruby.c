@@ -2,8 +2,8 @@
 /* Threads and code of Ruby 3.1 to 3.4 in memory: this process's own. */
 #include <unistd.h>
 
-#include "symbol/languages/interp.h"
-#include "tests/script_image.h"
+#include "symbol/languages/ruby.h"
+#include "tests/python_image.h"
 
 #define LEN(a) (sizeof(a) / sizeof(*(a)))
 
@@ -12,14 +12,15 @@ static const uint32_t versions[] = { 0x03010200, 0x03020400, 0x03030500, 0x03040
 
 struct world {
 	struct image_mem image;
-	struct interp *script;
+	struct ruby *ruby;
+	struct heap_process *heap;
 	struct process process;
 	uint64_t vm, list;
 };
 
 static uint64_t add_thread(struct world *w, uint32_t tid)
 {
-	const struct script_ruby_offsets *offsets = w->script->ruby;
+	const struct ruby_offsets *offsets = w->ruby->offsets;
 	uint64_t ret = image__room(&w->image, 512), native = image__room(&w->image, 64), last;
 
 	image__put(ret, offsets->thread.vm, w->vm, 8);
@@ -38,32 +39,34 @@ static void begin(struct world *w, uint32_t version)
 	uint64_t ractor;
 
 	*w = (struct world){ .image = image__new(0x030b02f0) };
-	w->script = calloc(1, sizeof(*w->script));
-	w->script->ruby = script_ruby__offsets(version);
-	w->script->runtime = image__room(&w->image, 8);
+	w->ruby = calloc(1, sizeof(*w->ruby));
+	w->heap = calloc(1, sizeof(*w->heap));
+	*w->heap = (struct heap_process){ .language = &language_ruby, .state = w->ruby };
+	w->ruby->offsets = ruby_offsets__of(version);
+	w->ruby->vm_ptr = image__room(&w->image, 8);
 	w->vm = image__room(&w->image, 512);
 	ractor = image__room(&w->image, 512);
-	w->list = ractor + w->script->ruby->threads;
-	image__put(w->script->runtime, 0, w->vm, 8);
-	image__put(w->vm, w->script->ruby->main_ractor, ractor, 8);
+	w->list = ractor + w->ruby->offsets->threads;
+	image__put(w->ruby->vm_ptr, 0, w->vm, 8);
+	image__put(w->vm, w->ruby->offsets->main_ractor, ractor, 8);
 	image__put(w->list, 0, w->list, 8);
 	image__put(w->list, 8, w->list, 8);
 	w->process = (struct process){ .pid = getpid(),
 				       .living = getpid(),
 				       .nspid = getpid(),
-				       .script = w->script,
-				       .script_known = true };
+				       .heap = w->heap,
+				       .heap_known = true };
 }
 
 static void end(struct world *w)
 {
-	interp__free(w->script);
+	heap_process__free(w->heap);
 	free(w->image.bytes);
 }
 
 static size_t threads_of(struct world *w, struct interp_thread *ret)
 {
-	return interp__threads(&env, &w->process, ret, 4);
+	return heap__threads(&env, &w->process, ret, 4);
 }
 
 static void check_threads(uint32_t version)
@@ -79,15 +82,16 @@ static void check_threads(uint32_t version)
 	is_uint(threads_of(&w, threads), 1, "a number that no thread of it has is left out");
 	is_uint(threads[0].tid, gettid(), "the other one's number");
 	is_uint(threads[0].where.tstate, first, "its state");
-	is_uint(threads[0].where.frame_sz, w.script->ruby->frame_sz, "whose frames are contiguous");
+	is_uint(threads[0].where.frame_sz, w.ruby->offsets->frame_sz,
+		"whose frames are contiguous");
 	ok(threads[0].where.root == threads[0].where.native_id + 32,
 	   "it has only its own fiber: that one's context");
-	image__put(first, w.script->ruby->thread.root_fiber, 0x4711, 8);
+	image__put(first, w.ruby->offsets->thread.root_fiber, 0x4711, 8);
 	threads_of(&w, threads);
 	is_uint(threads[0].where.root, 0x4711, "or the fiber");
 	image__put(last, 0, first, 8);
 	is_uint(threads_of(&w, threads), LEN(threads), "a cyclic list is read up to the bound");
-	image__put(first, w.script->ruby->thread.vm, 1, 8);
+	image__put(first, w.ruby->offsets->thread.vm, 1, 8);
 	is_uint(threads_of(&w, threads), 0, "a state of another machine is none");
 	image__put(w.list, 0, 16, 8);
 	is_uint(threads_of(&w, threads), 0, "unreadable memory");
@@ -100,12 +104,12 @@ static void check_newest(uint32_t version)
 	struct world w;
 
 	begin(&w, version);
-	is_uint(interp__newest(&env, &w.process), 0, "%x: no thread yet", version);
+	is_uint(heap__newest(&env, &w.process), 0, "%x: no thread yet", version);
 	add_thread(&w, gettid());
-	first = interp__newest(&env, &w.process);
-	ok(first && first == interp__newest(&env, &w.process), "the same threads");
+	first = heap__newest(&env, &w.process);
+	ok(first && first == heap__newest(&env, &w.process), "the same threads");
 	add_thread(&w, 0);
-	second = interp__newest(&env, &w.process);
+	second = heap__newest(&env, &w.process);
 	ok(second && second != first, "a new one");
 	end(&w);
 }
@@ -114,7 +118,7 @@ static void check_newest(uint32_t version)
 
 static uint64_t add_string(struct world *w, const char *text, bool is_long)
 {
-	uint64_t ret = image__room(&w->image, 64), to = ret + w->script->ruby->text;
+	uint64_t ret = image__room(&w->image, 64), to = ret + w->ruby->offsets->text;
 
 	image__put(ret, 0, 5 | (is_long ? 1u << 13 : 0), 8);
 	if (is_long) {
@@ -130,7 +134,7 @@ static uint64_t add_code(struct world *w, uint64_t parent, uint64_t path)
 	uint64_t ret = image__room(&w->image, 32), body = image__room(&w->image, 256);
 
 	image__put(ret, 16, body, 8);
-	image__put(body, w->script->ruby->parent, parent, 8);
+	image__put(body, w->ruby->offsets->parent, parent, 8);
 	image__put(body, 64, path, 8);
 	return ret;
 }
@@ -152,7 +156,7 @@ static int depth(struct world *w, const uint64_t *codes, uint32_t cnt)
 
 	for (uint32_t i = 0; i < cnt; i++)
 		frames[i].code = codes[i];
-	return interp__wait(&env, &w->process, frames, cnt, &wait) ? (int)wait.depth : -1;
+	return heap__wait(&env, &w->process, frames, cnt, &wait) ? (int)wait.depth : -1;
 }
 
 #define DEPTH(w, ...)                                                                              \
@@ -186,14 +190,14 @@ static void check_depth(uint32_t version)
 
 int main(void)
 {
-	if (!script_ruby__offsets(versions[0]))
+	if (!ruby_offsets__of(versions[0]))
 		skip_all("Ruby's frames are not known on this machine");
 	for (size_t i = 0; i < LEN(versions); i++) {
 		check_threads(versions[i]);
 		check_newest(versions[i]);
 		check_depth(versions[i]);
 	}
-	ok(!script_ruby__offsets(0x03000000) && !script_ruby__offsets(0x04000000),
+	ok(!ruby_offsets__of(0x03000000) && !ruby_offsets__of(0x04000000),
 	   "other versions are not read");
 	return tap__done();
 }

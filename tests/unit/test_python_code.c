@@ -2,7 +2,7 @@
 /*
  * Location tables of CPython 3.11 and 3.13, compared with their own co_lines(); and invalid tables.
  */
-#include "symbol/languages/interp.h"
+#include "symbol/languages/python.h"
 #include "tests/tap.h"
 
 #define LEN(a) (sizeof(a) / sizeof(*(a)))
@@ -46,14 +46,14 @@ static void check_table(const char *what, const uint8_t *table, size_t size, con
 	size_t wrong = 0;
 
 	for (size_t i = 0; i < cnt; i++)
-		if (interp_line__at(table, size, 2, i) != lines[i]) {
-			diag("unit %zu: %u, not %u", i, interp_line__at(table, size, 2, i),
+		if (python_line__at(table, size, 2, i) != lines[i]) {
+			diag("unit %zu: %u, not %u", i, python_line__at(table, size, 2, i),
 			     lines[i]);
 			wrong++;
 		}
 	is_uint(wrong, 0, "%s: the line of each of %zu units", what, cnt);
-	is_uint(interp_line__at(table, size, 2, cnt), 0, "%s: no line after the last", what);
-	is_uint(interp_line__at(table, size, 2, UINT64_MAX), 0, "%s: nor far beyond", what);
+	is_uint(python_line__at(table, size, 2, cnt), 0, "%s: no line after the last", what);
+	is_uint(python_line__at(table, size, 2, UINT64_MAX), 0, "%s: nor far beyond", what);
 }
 
 static void check_broken(void)
@@ -63,12 +63,12 @@ static void check_broken(void)
 			     begins_wrong[] = { 8, 9 }, before_the_file[] = { 0xe8, 0x0d },
 			     interrupted[] = { 0xe0, 0xe0, 1, 2 };
 
-	is_uint(interp_line__at(NULL, 0, 7, 0), 0, "no table");
-	is_uint(interp_line__at(truncated, sizeof(truncated), 7, 0), 0, "truncated in a number");
-	is_uint(interp_line__at(endless, sizeof(endless), 7, 0), 0, "a number without end");
-	is_uint(interp_line__at(begins_wrong, 2, 7, 0), 0, "no entry at its begin");
-	is_uint(interp_line__at(before_the_file, 2, 2, 0), 0, "a line before the first");
-	is_uint(interp_line__at(interrupted, 4, 7, 0), 0, "an entry within an entry");
+	is_uint(python_line__at(NULL, 0, 7, 0), 0, "no table");
+	is_uint(python_line__at(truncated, sizeof(truncated), 7, 0), 0, "truncated in a number");
+	is_uint(python_line__at(endless, sizeof(endless), 7, 0), 0, "a number without end");
+	is_uint(python_line__at(begins_wrong, 2, 7, 0), 0, "no entry at its begin");
+	is_uint(python_line__at(before_the_file, 2, 2, 0), 0, "a line before the first");
+	is_uint(python_line__at(interrupted, 4, 7, 0), 0, "an entry within an entry");
 }
 
 static void check_forms(void)
@@ -80,7 +80,7 @@ static void check_forms(void)
 	static const uint32_t lines[] = { 30, 130, 0, 131, 131 };
 
 	for (size_t i = 0; i < LEN(lines); i++)
-		is_uint(interp_line__at(table, sizeof(table), 50, i), lines[i], "form %zu", i);
+		is_uint(python_line__at(table, sizeof(table), 50, i), lines[i], "form %zu", i);
 }
 
 int main(void)
