@@ -3,6 +3,7 @@
 """A handler of GLib's main loop calls over D-Bus and waits for the answer in a loop of its own, whose waits are not the
 program's idle place. Who answers late is known, through the bus."""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -43,7 +44,12 @@ def start(what, address):
 def check_block(block, server):
     cause, chain = block["cause"], block.get("chain") or [{}]
     return (cause["kind"], cause.get("what")) == ("poll", "dbus") and chain[-1].get("pid") == server.pid and \
-        f"by bus (pid {server.pid}), which slept" in cause["summary"]
+        f"by bus (pid {server.pid})" in cause["summary"]
+
+
+def says_sleep(block, server):
+    """On a busy machine the sleep is not all of the wait, or its record was shed."""
+    return re.search(rf"by bus \(pid {server.pid}\), which (for \d+ % of that time )?slept", block["cause"]["summary"])
 
 
 def test(late, name):
@@ -66,7 +72,9 @@ def test(late, name):
     ok(len({block["cause"]["signature"] for block in blocks}) == 1, f"{name}: of one fault",
        [block["cause"] for block in blocks])
     good = [block for block in whole if check_block(block, server)]
-    ok(len(good) * 4 >= len(whole) * 3, f"{name}: with the process that answers late", [b["cause"] for b in whole])
+    slept = [block for block in good if says_sleep(block, server)]
+    ok(len(good) * 4 >= len(whole) * 3 and len(slept) * 2 >= len(good), f"{name}: with the process that answers late",
+       [b["cause"] for b in whole])
     bad.valid(result, f"{name}: valid records")
 
 
