@@ -414,8 +414,16 @@ struct jank_mark_field {
 };
 _Static_assert(sizeof(struct jank_mark_field) == 20, "jank_mark_field");
 
+/*
+ * If the object has several layouts, each is a mark, one after the other; all but the last have a
+ * check. The first whose check holds is the message's.
+ */
+#define JANK_MARK_LAYOUT_MAX 3
 struct jank_mark {
-	__u32 field_cnt;
+	__u8 field_cnt;
+	__u8 has_next;	/* the next mark is another layout, for the case that the check fails */
+	__u8 check;	/* with has_next: this field and the next one must be equal … */
+	__u8 check_shl; /* … without their first bits */
 	struct jank_mark_field fields[JANK_MARK_FIELD_MAX];
 };
 _Static_assert(sizeof(struct jank_mark) == 84, "jank_mark");

@@ -87,6 +87,26 @@ static __noinline int read_message__field(struct jank_handled *handled, struct t
 	return 0;
 }
 
+/* True if the object does not have the mark's layout and there is another one, which is next. */
+static __noinline int read_message__other_layout(struct jank_handled *handled)
+{
+	__u32 mark = handled->mark - 1, check;
+	const struct jank_mark *spec = bpf_map_lookup_elem(&jank_marks, &mark);
+
+	if (!spec || !spec->has_next)
+		return 0;
+	check = spec->check;
+	if (check >= JANK_MARK_FIELD_MAX - 1)
+		return 0;
+	if ((handled->rec.got >> check & 3) == 3 &&
+	    !((handled->rec.value[check] ^ handled->rec.value[check + 1])
+	      << (spec->check_shl & 63)))
+		return 0;
+	handled->mark++;
+	handled->rec.got = 0;
+	return 1;
+}
+
 /*
  * Reads the message once for each dispatch, in the thread itself. The facts (facts.bpf.h) are
  * counted from here on.
@@ -106,8 +126,12 @@ WALKED_ONCE_BY_POINTER int read_message__all(struct jank_thread *t)
 	handled->rec.text[0] = 0;
 	if (handled->events)
 		read_message__ready(handled, task, t->ready_cnt);
-	for (int i = 0; handled->mark && i < JANK_MARK_FIELD_MAX; i++)
-		read_message__field(handled, task, i);
+	for (int layout = 0; handled->mark && layout < JANK_MARK_LAYOUT_MAX; layout++) {
+		for (int i = 0; i < JANK_MARK_FIELD_MAX; i++)
+			read_message__field(handled, task, i);
+		if (!read_message__other_layout(handled))
+			break;
+	}
 	return 0;
 }
 

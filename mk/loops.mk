@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# The files of loops/ become tables in the program: the catalogue of loop kinds (docs/loops.md), and
-# the functions that give the reason of a wait.
+# The files of loops/ become tables in the program: the catalogue of loop kinds (docs/loops.md), the
+# functions that give the reason of a wait, and the names of Android's messages.
 
 LOOPS_INC   := $(OUT)/loops_embedded.inc
 LOOPS_FILES := $(sort $(wildcard loops/*.loop))
@@ -21,3 +21,12 @@ $(REASONS_INC): tools/loops/reasons loops/wait_reasons.tbl
 	$(Q)tools/loops/reasons loops/wait_reasons.tbl > $@.new && mv $@.new $@
 
 $(VARIANT)/user/model/chain/wait_reason.o: $(REASONS_INC)
+
+MESSAGES_INC := $(OUT)/android_messages.inc
+
+$(MESSAGES_INC): tools/loops/messages loops/android_messages.tbl
+	@mkdir -p $(@D)
+	$(call msg,GEN,$@)
+	$(Q)tools/loops/messages loops/android_messages.tbl > $@.new && mv $@.new $@
+
+$(VARIANT)/user/verdict/java_message.o: $(MESSAGES_INC)

@@ -71,6 +71,7 @@ static __always_inline void show(struct logic_step *ctx, struct jank_thread *t)
 	ctx->span_syscall = t->span.rec.syscall;
 	EACH_STATE (i)
 		ctx->state_ns[i] = t->state_ns[i];
+	ctx->mark = t->handled.mark;
 	ctx->got = t->handled.rec.got;
 	ctx->ready_got = t->handled.rec.ready_got;
 	_Pragma("unroll") for (int i = 0; i < JANK_MARK_FIELD_MAX; i++) ctx->value[i] =
@@ -289,6 +290,7 @@ int logic_message(struct logic_step *ctx)
 		message__begin(t, ctx->looper);
 		t->ready_cnt = ctx->ret;
 		t->handled.mark = ctx->fd + 1;
+		t->handled.args[0] = ctx->sp;
 		t->handled.args[1] = ctx->arg;
 	} else {
 		read_message__all(t);

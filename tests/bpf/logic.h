@@ -81,7 +81,7 @@ struct logic_step {
 	__u64 state_ns[JANK_STATE_CNT];
 	__u32 due; /* it waits for a CPU */
 	__s32 span_syscall;
-	__u32 got, ready_got;
+	__u32 mark, got, ready_got;
 	__u64 value[JANK_MARK_FIELD_MAX];
 	__u64 ready_inode[JANK_READY_MAX], value_inode;
 	char text[JANK_MESSAGE_TEXT_SZ];

@@ -54,6 +54,45 @@ static void test_take(void)
 	ok(!s.got && !s.ready_got, "invalid addresses: nothing is read");
 }
 
+/* The first layout whose check holds is the message's; each is a mark. */
+static void test_layouts(void)
+{
+	static const struct {
+		uint32_t name, target;
+	} object = { 4711, 0xabcd };
+	const struct jank_mark_field name = { .reg = 1, .size = 4 }, self = { .reg = 0 },
+				     target = { .reg = 1, .size = 4, .offset = { 4 } };
+	const struct jank_mark marks[] = {
+		{ .field_cnt = 2, .has_next = 1, .check_shl = 32, .fields = { name, self } },
+		{ .field_cnt = 3,
+		  .has_next = 1,
+		  .check = 1,
+		  .check_shl = 32,
+		  .fields = { name, target, self } },
+		{ .field_cnt = 1, .fields = { target } },
+	};
+	struct logic_step s;
+
+	logic__begin_with(
+		&(struct jank_conf){ .threshold_ns = HOUR, .tgid = getpid(), .thread_sz = 16384 });
+	for (__u32 i = 0; i < 3; i++)
+		bpf_map_update_elem(bpf_map__fd(logic.skel->maps.jank_marks), &(__u32){ i + 7 },
+				    &marks[i], BPF_ANY);
+	BEGIN(one, 1000);
+	END(2);
+	STEP(HANDLE, .fd = 7, .arg = (uintptr_t)&object, .sp = 0x10000abcd);
+	s = STEP(TAKE);
+	is_uint(s.got, 7, "the second layout's fields, whose check holds in 32 bits");
+	is_uint(s.mark, 9, "the record's mark is the layout's");
+	STEP(HANDLE, .fd = 7, .arg = (uintptr_t)&object, .sp = 0xabce);
+	s = STEP(TAKE);
+	is_uint(s.got, 1, "no check holds: the last layout");
+	is_uint(s.value[0], 0xabcd, "with its value");
+	STEP(HANDLE, .fd = 7, .arg = 8, .sp = 0xabcd);
+	s = STEP(TAKE);
+	is_uint(s.got, 0, "nothing can be read: no check holds, nothing is said");
+}
+
 /* The record has the file numbers of descriptors among the values: user space reads them later. */
 static void test_inode(void)
 {
@@ -91,6 +130,7 @@ int main(void)
 {
 	LOGIC_START("logic_wait", "logic_sched", "logic_message");
 	test_take();
+	test_layouts();
 	test_inode();
 	return logic__done();
 }

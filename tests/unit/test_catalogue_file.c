@@ -8,6 +8,8 @@
 #include "tests/catalogue_fixture.h"
 #include "tests/tap.h"
 
+#define LAYOUT "\tcheck = u32 *arg0 == u64 arg1\n"
+
 static const struct {
 	const char *text, *fault;
 } faults[] = {
@@ -54,6 +56,10 @@ static const struct {
 	{ ROW "mark = f\n\tfd = symbol(arg0)\n", ":5: \"fd\": should be fd = a number" },
 	{ ROW "mark = f\n\twhat = arg0\n\tfd = arg1\n\thandler = arg2\n\tcheck = arg0 == arg1\n",
 	  ":8: \"check = arg0 == arg1\": should be left out: a mark reads at most 4" },
+	{ ROW "mark = f\n\twhat = arg0\n\tor\n",
+	  ":6: \"or\": should be behind a layout with check" },
+	{ ROW "mark = f\n" LAYOUT "\tor\n" LAYOUT "\tor\n" LAYOUT "\tor\n",
+	  ":10: \"or\": should be left out: a mark has at most 3 layouts" },
 	{ ROW "mark = f\n\twhat = enum(x, arg0)\n", "should be the name of an [enum NAME] above" },
 	{ "[enum e]\nx = y\n", ":2: an enum's line is NUMBER = NAME" },
 	{ "[enum e]\n1 = a\n\tb\n", ":3: an enum's line is NUMBER = NAME" },
@@ -227,6 +233,27 @@ static void test_user_rows(void)
 	catalogue__close(cat);
 }
 
+static void test_layouts(void)
+{
+	const struct catalogue_mark *mark;
+	struct catalogue *cat;
+	struct err err;
+
+	if (!is_int(fixture__open(ROW "mark = f\n\twhat = arg2\n" LAYOUT
+				      "\tor\n\twhat = arg3\nmark = g\n",
+				  &cat, &err),
+		    0, "two layouts of a mark: %s", err.msg))
+		return;
+	mark = catalogue__mark(cat, fixture__row(cat, "a")->mark_first);
+	is_uint(fixture__row(cat, "a")->mark_cnt, 3, "are two of the row's marks");
+	ok(!mark[0].is_layout && mark[1].is_layout && !mark[2].is_layout, "of one function");
+	is_str(mark[1].symbol, "f", "with its name");
+	ok(mark[0].spec.has_next && !mark[1].spec.has_next, "the probe goes on from the first");
+	is_uint(mark[0].spec.check, 1, "by the check's fields");
+	is_uint(mark[0].spec.check_shl, 32, "in their common bits");
+	catalogue__close(cat);
+}
+
 /* More of each than there is room for. */
 static void test_limits(void)
 {
@@ -263,6 +290,7 @@ int main(void)
 	test_faults();
 	test_bytes();
 	test_user_rows();
+	test_layouts();
 	test_limits();
 	return tap__done();
 }

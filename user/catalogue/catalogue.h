@@ -70,6 +70,7 @@ struct catalogue_row;
 /* fields[i] describes spec.fields[i]. */
 struct catalogue_mark {
 	const struct catalogue_row *row;
+	bool is_layout;	  /* another layout of what the mark before it reads: no probe of its own */
 	char *symbol;	  /* as in .symtab; NULL: use address */
 	uint64_t address; /* as linked (what nm and objdump show) */
 	struct jank_mark spec;

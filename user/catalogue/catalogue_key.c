@@ -349,20 +349,70 @@ static int add_field(struct catalogue *cat, struct catalogue_mark *mark, const c
 	return code;
 }
 
-SETTER(set_mark)
+static int add_mark(struct catalogue *cat, struct catalogue_row *row, const char *value,
+		    struct catalogue_mark **ret, struct err *err)
 {
-	struct catalogue_mark *mark;
-
-	if (more)
-		return add_field(cat, &cat->marks[cat->mark_cnt - 1], value, first_enum, err);
 	if (cat->mark_cnt == JANK_MARK_MAX)
 		return wrong(err, value, "left out: all rows together have at most 256 marks");
 	if (!row->mark_cnt)
 		row->mark_first = cat->mark_cnt;
-	mark = &cat->marks[cat->mark_cnt++];
-	*mark = (struct catalogue_mark){ .row = row };
+	*ret = &cat->marks[cat->mark_cnt++];
+	**ret = (struct catalogue_mark){ .row = row };
 	row->mark_cnt++;
-	return parse_place(value, &mark->symbol, &mark->address, err);
+	return 0;
+}
+
+/* Tells the probe how to see that the object does not have this layout, but maybe the next. */
+static int go_on_if_false(struct catalogue_mark *mark, const char *value, struct err *err)
+{
+	unsigned i = 0, bits;
+
+	while (i < mark->spec.field_cnt && mark->fields[i].role != ROLE_CHECK)
+		i++;
+	if (i == mark->spec.field_cnt)
+		return wrong(err, value, "behind a layout with check =");
+	bits = mark->fields[i].bits < mark->fields[i + 1].bits ? mark->fields[i].bits
+							       : mark->fields[i + 1].bits;
+	mark->spec.has_next = 1;
+	mark->spec.check = (uint8_t)i;
+	mark->spec.check_shl = (uint8_t)(64 - bits);
+	return 0;
+}
+
+/* "or", on an indented line: the fields that follow are of another layout. */
+static int add_layout(struct catalogue *cat, struct catalogue_row *row, const char *value,
+		      struct err *err)
+{
+	struct catalogue_mark *last = &cat->marks[cat->mark_cnt - 1], *mark = last;
+	unsigned cnt = 2;
+	int code;
+
+	while (mark->is_layout) {
+		mark--;
+		cnt++;
+	}
+	if (cnt > JANK_MARK_LAYOUT_MAX)
+		return wrong(err, value, "left out: a mark has at most 3 layouts");
+	code = go_on_if_false(last, value, err) ?: add_mark(cat, row, value, &mark, err);
+	if (code)
+		return code;
+	mark->is_layout = true;
+	mark->address = last->address;
+	mark->symbol = last->symbol ? strdup(last->symbol) : NULL;
+	return last->symbol && !mark->symbol ? no_memory(err) : 0;
+}
+
+SETTER(set_mark)
+{
+	struct catalogue_mark *mark;
+	int code;
+
+	if (more && !strcmp(value, "or"))
+		return add_layout(cat, row, value, err);
+	if (more)
+		return add_field(cat, &cat->marks[cat->mark_cnt - 1], value, first_enum, err);
+	code = add_mark(cat, row, value, &mark, err);
+	return code ?: parse_place(value, &mark->symbol, &mark->address, err);
 }
 
 #define AT(member) offsetof(struct catalogue_row, member)

@@ -60,6 +60,8 @@ static void print_mark(const struct catalogue_mark *mark)
 {
 	bool first = true;
 
+	if (mark->is_layout)
+		return;
 	if (mark->symbol)
 		printf("    message  %s", mark->symbol);
 	else

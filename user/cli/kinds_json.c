@@ -86,7 +86,8 @@ void kinds_json__add(struct jsonw *w, const struct catalogue *cat, const struct 
 	jsonw__kstr_known(w, "over", row->over);
 	jsonw__karray(w, "marks");
 	for (unsigned i = 0; i < row->mark_cnt; i++)
-		add_mark(w, catalogue__mark(cat, row->mark_first + i));
+		if (!catalogue__mark(cat, row->mark_first + i)->is_layout)
+			add_mark(w, catalogue__mark(cat, row->mark_first + i));
 	jsonw__array_end(w);
 	jsonw__kstr_known(w, "note", *row->note ? row->note : NULL);
 	add_source(w, row);

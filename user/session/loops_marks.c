@@ -36,13 +36,14 @@ const char *loop_marks__reason(const struct loop_marks *marks)
 
 static void take(struct mark_search *search, const struct mark_site *site, const char *path)
 {
-	unsigned i = site->mark - search->row->mark_first;
-	struct loop_mark *mark = &search->marks->marks[i];
+	struct loop_mark *mark = search->marks->marks, *end = mark + search->marks->cnt;
 	char *file;
 
-	if (site->row != search->row || site->mark == MARK_SITE_WAIT || i >= search->row->mark_cnt)
+	if (site->row != search->row || site->mark == MARK_SITE_WAIT)
 		return;
-	if (loop_mark__is_there(mark))
+	while (mark < end && mark->mark != catalogue__mark(search->cat, site->mark))
+		mark++;
+	if (mark == end || loop_mark__is_there(mark))
 		return;
 	file = strdup(path);
 	if (!file)
@@ -124,9 +125,12 @@ struct loop_marks *loop_marks__find(const struct catalogue *cat, const struct ca
 		goto out;
 	}
 	search.marks = marks;
-	marks->cnt = row->mark_cnt;
-	for (unsigned i = 0; i < marks->cnt; i++)
-		marks->marks[i].mark = catalogue__mark(cat, row->mark_first + i);
+	for (unsigned i = 0; i < row->mark_cnt; i++) {
+		const struct catalogue_mark *mark = catalogue__mark(cat, row->mark_first + i);
+
+		if (!mark->is_layout)
+			marks->marks[marks->cnt++].mark = mark;
+	}
 	archive__split("/proc", pid, &none, &maps);
 	search_process(&search, &maps, pid, exe);
 	for (unsigned i = 0; i < marks->cnt; i++)

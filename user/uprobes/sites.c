@@ -259,14 +259,16 @@ static uint64_t address_of(const struct search *search, const struct mark_site *
 /* Arguments that the probe reads; bit n: argument n. */
 static unsigned args_of(const struct search *search, const struct mark_site *site)
 {
-	const struct jank_mark *spec;
+	const struct catalogue_mark *mark;
 	unsigned args = 0;
 
 	if (site->mark == MARK_SITE_WAIT)
 		return 0;
-	spec = &catalogue__mark(search->cat, site->mark)->spec;
-	for (unsigned i = 0; i < spec->field_cnt; i++)
-		args |= 1u << spec->fields[i].reg;
+	mark = catalogue__mark(search->cat, site->mark);
+	do {
+		for (unsigned i = 0; i < mark->spec.field_cnt; i++)
+			args |= 1u << mark->spec.fields[i].reg;
+	} while ((mark++)->spec.has_next);
 	return args;
 }
 
@@ -290,7 +292,8 @@ static int list_sites(struct search *search, const struct catalogue_file *file)
 		if (catalogue_row__waits_itself(rows[i]))
 			add_site(search, rows[i], MARK_SITE_WAIT);
 		for (unsigned j = 0; j < rows[i]->mark_cnt; j++)
-			add_site(search, rows[i], rows[i]->mark_first + j);
+			if (!catalogue__mark(search->cat, rows[i]->mark_first + j)->is_layout)
+				add_site(search, rows[i], rows[i]->mark_first + j);
 	}
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include "model/chain/wait_reason.h"
 #include "model/stack.h"
 #include "verdict/analysis.h"
+#include "verdict/java_message.h"
 #include "verdict/sentence.h"
 
 /* --- Confidence: factors between 0 and 1; a factor is 1 only if nothing is missing. */
@@ -182,6 +183,7 @@ void blame__block(struct block *block)
 {
 	struct analysis analysis;
 
+	java_message__name(block);
 	if (analysis__read(&analysis, block))
 		return;
 	breakdown__divide(&analysis);

@@ -126,16 +126,28 @@ static void add_name(struct strbuf *sb, const Jankbpf__Symbol *symbol, const cha
 		strbuf__adds(sb, absent);
 }
 
-/* Android writes "null" for a missing part. */
-static void add_line(struct strbuf *line, const Jankbpf__Message *message)
+/* As Looper.java's Printer: "Handler (CLASS) {HASH} CALLBACK: WHAT"; the hash is not known. */
+static void add_handler(struct strbuf *line, const Jankbpf__Block *block)
 {
-	if (!message->handler) {
+	bool is_java = text__same(block->loop, "android-looper");
+
+	strbuf__adds(line, is_java ? "Handler (" : "");
+	add_name(line, block->message->handler, is_java ? "?" : "");
+	strbuf__adds(line, is_java ? ") " : " ");
+}
+
+/* Android writes "null" for a missing part. */
+static void add_line(struct strbuf *line, const Jankbpf__Block *block)
+{
+	const Jankbpf__Message *message = block->message;
+
+	if (!message->handler &&
+	    !(message->callback && text__same(block->loop, "android-looper"))) {
 		message__add_phrase(line, message);
 		return;
 	}
 	strbuf__adds(line, DISPATCHING);
-	add_name(line, message->handler, "");
-	strbuf__addc(line, ' ');
+	add_handler(line, block);
 	add_name(line, message->callback, "null");
 	if (message->what)
 		strbuf__addf(line, ": %s", message->what);
@@ -164,14 +176,15 @@ static void add_fds(struct strbuf *sb, const Jankbpf__Message *message)
 		add_u64(sb, "x-message-ready", message->ready);
 }
 
-/* Adds the keys of the handled message; nothing where nothing is known. Accepts NULL. */
-static void add_message(struct strbuf *sb, const Jankbpf__Message *message)
+/* Adds the keys of the handled message; nothing where nothing is known. */
+static void add_message(struct strbuf *sb, const Jankbpf__Block *block)
 {
+	const Jankbpf__Message *message = block->message;
 	struct strbuf line = STRBUF_INIT;
 
 	if (!message)
 		return;
-	add_line(&line, message);
+	add_line(&line, block);
 	if (line.len)
 		add_str(sb, "x-message", strbuf__str(&line));
 	sb->failed |= line.failed;
@@ -326,7 +339,7 @@ static void add_ours(struct strbuf *sb, const Jankbpf__Block *block)
 		add_str(sb, "x-unit", block->unit);
 	if (block->ns_pid)
 		add_u64(sb, "x-ns-pid", block->ns_pid);
-	add_message(sb, block->message);
+	add_message(sb, block);
 	add_u64(sb, "x-dropped-frames", block->dropped_frames);
 	add_our_account(sb, block);
 	add_verdict(sb, block);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * android.os.Handler.dispatchMessage (Handler.java) runs the message's callback by handleCallback,
+ * else calls handleMessage of the Handler or of its Handler.Callback. Objects of Java move, so
+ * their classes are taken from the names on the stacks: a dispatch is of one message.
+ */
+#include "verdict/java_message.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define DISPATCH "android.os.Handler.dispatchMessage"
+#define CALLBACK "android.os.Handler.handleCallback"
+
+struct java_what {
+	const char *class, *number, *name;
+};
+#include "android_messages.inc" /* by tools/loops/messages */
+
+/* A class by a frame's name, CLASS.METHOD. len 0: not known. */
+struct class
+{
+	const char *name;
+	size_t len;
+};
+
+/* The frames of a stack from the outside inwards, without those that have no name of Java. */
+struct walk {
+	const struct stack *stack;
+	size_t left;
+};
+
+static const char *next(struct walk *walk)
+{
+	while (walk->left) {
+		const struct frame *frame = &walk->stack->frames[--walk->left];
+
+		if (!frame->kernel && frame->function && strchr(frame->function, '.') &&
+		    !strpbrk(frame->function, ":( "))
+			return frame->function;
+	}
+	return NULL;
+}
+
+static struct class class_of(const char *function, const char *method)
+{
+	const char *dot = function ? strrchr(function, '.') : NULL;
+
+	return dot && !strcmp(dot + 1, method)
+		       ? (struct class){ function, (size_t)(dot - function) }
+		       : (struct class){};
+}
+
+static void look(const struct stack *stack, struct class *handler, struct class *callback)
+{
+	struct walk walk = { stack, stack->frame_cnt };
+	const char *function;
+
+	do
+		function = next(&walk);
+	while (function && strcmp(function, DISPATCH));
+	function = next(&walk);
+	if (text__same(function, CALLBACK))
+		*callback = class_of(next(&walk), "run");
+	else
+		*handler = class_of(function, "handleMessage");
+}
+
+/* False if the two differ. */
+static bool agree(struct class *all, struct class one)
+{
+	if (!all->len)
+		*all = one;
+	return !one.len || (all->len == one.len && !memcmp(all->name, one.name, one.len));
+}
+
+static int set(struct message_name *name, struct class class)
+{
+	if (class.len && !name->symbol)
+		name->symbol = strndup(class.name, class.len);
+	return class.len && !name->symbol ? -ENOMEM : 0;
+}
+
+static int name_what(struct message *message)
+{
+	const struct java_what *end = java_whats + sizeof(java_whats) / sizeof(*java_whats),
+			       *what = java_whats;
+	char *text;
+
+	while (what < end && (!text__same(message->what, what->number) ||
+			      !text__same(message->handler.symbol, what->class)))
+		what++;
+	if (what == end)
+		return 0;
+	if (asprintf(&text, "%s %s", what->number, what->name) < 0)
+		return -ENOMEM;
+	free(message->what);
+	message->what = text;
+	return 0;
+}
+
+int java_message__name(struct block *block)
+{
+	static const struct jank_rec_message no_mark;
+	struct class handler = {}, callback = {};
+
+	if (block->message && (message_name__is_known(&block->message->handler) ||
+			       message_name__is_known(&block->message->callback)))
+		return 0;
+	for (size_t i = 0; i < block->sample_cnt; i++) {
+		struct class one = {}, called = {};
+
+		look(&block->samples[i].stack, &one, &called);
+		if (!agree(&handler, one) || !agree(&callback, called))
+			return 0;
+	}
+	if (!handler.len == !callback.len)
+		return 0;
+	if (!block->message)
+		block->message = message__new(&no_mark);
+	if (!block->message || set(&block->message->handler, handler) ||
+	    set(&block->message->callback, callback))
+		return -ENOMEM;
+	return name_what(block->message);
+}
