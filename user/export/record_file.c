@@ -35,9 +35,10 @@ const char *record_file__old_name(const struct record_file *file)
 	return names[file->format][1];
 }
 
+/* Without a name it has been replaced since it was opened: see still_named. */
 static bool is_ours(const struct stat *st)
 {
-	return S_ISREG(st->st_mode) && st->st_uid == geteuid() && st->st_nlink == 1;
+	return S_ISREG(st->st_mode) && st->st_uid == geteuid() && st->st_nlink <= 1;
 }
 
 bool own_file__size(int dirfd, const char *name, uint64_t *ret_size)
