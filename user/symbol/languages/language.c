@@ -352,6 +352,7 @@ void language__read(struct process_env *env, struct process *process, struct nat
 	mark_borrowed(frames, cnt);
 	target_memory__begin(state->reader.mem, env->proc, process->living);
 	state->reader.at_ns = process->maps.at_ns;
+	state->reader.searches = 0;
 	read_all(state, frames, cnt, readings);
 	for (size_t i = 0; i < cnt; i++)
 		if (readings[i].progress == FRAME_NAMED)

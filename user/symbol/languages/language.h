@@ -51,6 +51,7 @@ struct language_reader {
 	struct frame_places *places; /* where the names go */
 	uint64_t at_ns;		     /* time of the stack, CLOCK_MONOTONIC; 0: not known */
 	bool later;		     /* some memory was not read yet: the result is not final */
+	unsigned searches;	     /* of this stack, by a reader that limits them */
 };
 
 struct language {

@@ -14,6 +14,9 @@
 #define FP_CONTEXT     (-8)
 #define INLINING_SZ    16
 #define CODE_MAX       (56u << 10) /* bytes of code before an address that are searched */
+#define SEARCH_SZ      512	   /* bytes at once */
+#define HEADERS_MAX    64	   /* places that may be a header, in one search */
+#define SEARCHES_MAX   8	   /* of one stack */
 #define INLINING_DEPTH (PLACE_FUNCTIONS_MAX - 1)
 
 enum tier { TIER_UNKNOWN, TIER_BYTECODE, TIER_BASELINE, TIER_OPTIMISED };
@@ -91,25 +94,38 @@ static bool may_be_object(uint64_t word)
 	return (word & 3) == 1 && word >> 20 && word < 1ull << 47;
 }
 
+/* True if a Code begins there, or a stream of instructions that points to its Code. */
+static bool is_header(struct v8 *v8, uint64_t at, const struct native_frame *frame,
+		      struct code *ret)
+{
+	if (!v8->layout->at[V8_CODE_IS_POINTER])
+		return is_code_of(v8, at + 1, frame, ret);
+	return v8__is_a(v8, at + 1, V8_TYPE_STREAM) &&
+	       is_code_of(v8, v8__member(v8, at + 1, V8_STREAM_CODE), frame, ret);
+}
+
 /*
- * Searches the code below the frame's address: a Code with its instructions, or a stream of them
- * that points to its Code.
+ * Searches the code below the frame's address for its header, which has two pointers. A hostile
+ * program has more of them than code does.
  */
 static bool search_code(struct v8 *v8, const struct native_frame *frame, struct code *ret)
 {
-	bool stream = v8->layout->at[V8_CODE_IS_POINTER];
-	uint64_t at = (frame->pc - !frame->exact) & ~7ull, next = 0;
+	uint64_t at = (frame->pc - !frame->exact) & ~(uint64_t)(SEARCH_SZ - 1), next = 0;
+	uint64_t words[SEARCH_SZ / 8];
+	unsigned tried = 0;
 
-	for (uint64_t end = at - CODE_MAX; at > end; at -= 8) {
-		uint64_t word = v8__word(v8, at);
-		bool found = may_be_object(word) && may_be_object(next);
+	for (uint64_t end = at - CODE_MAX; at > end; at -= SEARCH_SZ) {
+		enum target_read res =
+			target_memory__read(v8->reader->mem, at, words, sizeof(words));
 
-		if (found && stream && v8__is_a(v8, at + 1, V8_TYPE_STREAM) &&
-		    is_code_of(v8, v8__member(v8, at + 1, V8_STREAM_CODE), frame, ret))
-			return true;
-		if (found && !stream && is_code_of(v8, at + 1, frame, ret))
-			return true;
-		next = word;
+		v8->reader->later |= res == TARGET_LATER;
+		for (unsigned i = SEARCH_SZ / 8; i--; next = words[i])
+			if (may_be_object(words[i]) && may_be_object(next)) {
+				if (is_header(v8, at + 8 * i, frame, ret))
+					return true;
+				if (++tried == HEADERS_MAX)
+					return false;
+			}
 	}
 	return false;
 }
@@ -122,6 +138,7 @@ static bool find_code(struct v8 *v8, const struct native_frame *frame, uint64_t 
 		      uint64_t shared, struct code *ret)
 {
 	uint64_t data = shared ? v8__member(v8, shared, V8_SHARED_DATA) : 0;
+	bool found;
 
 	if (v8__is_a(v8, data, V8_TYPE_BASELINE_DATA))
 		data = v8__word(v8, data - 1 + V8_BASELINE_CODE);
@@ -131,7 +148,13 @@ static bool find_code(struct v8 *v8, const struct native_frame *frame, uint64_t 
 	for (unsigned i = 0; i < V8_CODES; i++)
 		if (v8->codes[i] && is_code_of(v8, v8->codes[i], frame, ret))
 			return true;
-	if (v8->reader->later || !search_code(v8, frame, ret) || v8->reader->later)
+	if (v8->reader->later || v8->reader->searches >= SEARCHES_MAX)
+		return false;
+	found = search_code(v8, frame, ret);
+	if (v8->reader->later)
+		return false;
+	v8->reader->searches++;
+	if (!found)
 		return false;
 	v8->codes[v8->code_at++ % V8_CODES] = ret->object;
 	return true;
