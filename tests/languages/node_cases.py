@@ -18,7 +18,7 @@ PROGRAM = os.path.join(HERE, "stalls.js")
 CASES = {"busy": ("until", ""), "json": ("parseCatalog", "JSON.parse ← parseCatalog"),
          "regex": ("checkName", "a regular expression ← checkName"), "fifo": ("loadConfig", "readFileSync ← loadConfig"),
          "lock": ("takeLock", ""), "sort": ("compareRows", ""), "recursion": ("descend", ""), "method": ("rebuild", ""),
-         "async": ("finish", ""), "closure": ("closure", ""), "collection": ("grow", "")}
+         "async": ("finish", ""), "closure": ("closure", ""), "unnamed": ("anonymous in unnamed #2", ""), "collection": ("grow", "")}
 # who may be on the stack with the function, outwards; the handler is the last
 ALLOWED = {"until", "compute", "parseCatalog", "checkName", "loadConfig", "takeLock", "sortRows", "compareRows", "descend",
            "rebuild", "finish", "perRequest", "closure", "grow", "onCommand"} | {
@@ -84,7 +84,7 @@ def judge(case, block, where):
         result.stacks += is_js
         result.named += is_js and bool(found)
         for frame in found:
-            if frame["function"].split(" in ")[0] not in ALLOWED | {"anonymous"}:
+            if re.split(" in | #", frame["function"])[0] not in ALLOWED | {"anonymous"}:
                 result.wrong[frame["function"]] += 1
         for frame in found[:1]:
             if frame["function"] == function and frame.get("line"):

@@ -30,7 +30,7 @@ function parseCatalog() {
 }
 
 function checkName() {
-	return /^(a+)+$/.test('a'.repeat(21) + 'b'); // @regex
+	return /^(a+)+$/.test('a'.repeat(22) + 'b'); // @regex
 }
 
 function loadConfig() {
@@ -86,6 +86,18 @@ function perRequest() {
 	return closure(90);
 }
 
+// V8 infers the name "end" for one of them.
+function unnamed() {
+	const ms = 90;
+	const list = [() => ms, () => {
+		for (const end = Date.now() + ms; Date.now() < end;)
+			sum++; // @unnamed
+		return sum;
+	}];
+
+	return list[1]();
+}
+
 function grow() {
 	const kept = [];
 
@@ -105,6 +117,7 @@ const cases = {
 	method: () => new Catalog().rebuild(),
 	async: finish,
 	closure: perRequest,
+	unnamed,
 	collection: grow,
 };
 

@@ -96,10 +96,39 @@ static void check_interpreter(void)
 	outer = v8_image__scope(image, 0, none, 0, v8_image__scope(image, 3, f, 0, 0));
 	objects = make(v8_image__scope(image, 0, none, 0, outer));
 	frame = frame_of(&objects, 2);
-	check(&frame, "anonymous in f", 2, "without a name");
+	check(&frame, "anonymous in f #1", 2, "without a name");
 	objects = make(v8_image__scope(image, 80, f, 0, 0));
 	frame = frame_of(&objects, 2);
 	check(&frame, "f", 2, "many locals");
+}
+
+#define UNNAMED                                                                                    \
+	"function f() { g([() => 1, function () {}]); o.h = async () => 2; o.i = function* () {}; }"
+
+/* Of a function that begins at a text of the source, in f. inferred: by V8. */
+static void check_unnamed(const char *begin, const char *inferred, const char *name)
+{
+	int position = (int)(strstr(UNNAMED, begin) - UNNAMED);
+	uint64_t outer = v8_image__scope(image, 0, v8_image__text(image, "f"), 0, 0);
+	uint64_t scope = v8_image__scope(image, 0, v8_image__text(image, ""),
+					 v8_image__text(image, inferred), outer);
+	struct objects objects = make(scope);
+	struct native_frame frame = frame_of(&objects, 2);
+
+	v8_image__set(image, objects.script, V8_SCRIPT_SOURCE, v8_image__text(image, UNNAMED));
+	v8_image__put(scope, 56, v8_image__small(position), 8);
+	check(&frame, name, 1, begin);
+}
+
+static void check_inferred(void)
+{
+	check_unnamed("() => 1", "o.x.y", "anonymous in f #1");
+	check_unnamed("() {}]", "g", "anonymous in f #2");
+	check_unnamed("() => 2", "o.h", "o.h");
+	check_unnamed("() => 2", "Api.h", "Api.h");
+	check_unnamed("() => 2", "o.i", "anonymous in f #3");
+	check_unnamed("() {}; }", "o.i", "o.i");
+	check_unnamed("() {}; }", "", "anonymous in f #4");
 }
 
 static void check_strings(void)
@@ -274,6 +303,7 @@ int main(void)
 	apart__start();
 	image = v8_image__new();
 	check_interpreter();
+	check_inferred();
 	check_strings();
 	check_disbelief();
 	check_moved();

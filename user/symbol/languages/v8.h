@@ -116,6 +116,8 @@ void v8_function__name(struct v8 *v8, uint64_t shared, char *buf, size_t cap);
 /* Copies the path of the function's script, without "file://"; "": none. */
 void v8_script__path(struct v8 *v8, uint64_t shared, char *buf, size_t cap);
 
+uint64_t v8_script__source(struct v8 *v8, uint64_t shared); /* a string; 0: none */
+
 /* The line of a position in the function's script, from 1; 0: not known. */
 uint32_t v8_script__line(struct v8 *v8, uint64_t shared, uint32_t position);
 

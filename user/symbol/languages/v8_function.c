@@ -13,11 +13,15 @@
 #define LOCALS_INLINE                                                                              \
 	75 /* with more, the names are in a table (kScopeInfoMaxInlinedLocalNamesSize) */
 #define LOCALS_MAX 4096
-#define OUTER_MAX  16 /* scopes around a function without a name */
+#define OUTER_MAX  16		/* scopes around a function without a name */
+#define TEXT_MAX   (14u * 4096) /* characters between two functions that are read */
+#define TEXT_SZ	   512		/* at once */
+#define BEFORE_SZ  160		/* characters before a function */
 
 struct scope {
 	uint64_t name, inferred; /* strings; 0: none */
 	uint64_t outer;		 /* ScopeInfo; 0: none */
+	uint64_t begin;		 /* of its range in the source, a small integer: its parameters */
 };
 
 static uint64_t scope_word(struct v8 *v8, uint64_t scope, uint32_t index)
@@ -70,9 +74,79 @@ static bool read_scope(struct v8 *v8, uint64_t object, struct scope *ret)
 		ret->inferred = v8__is_string(v8, word) ? word : 0;
 		at++;
 	}
+	ret->begin = scope_word(v8, object, range ? at : (uint32_t)v8->layout->at[V8_SCOPE_RANGE]);
 	word = scope_word(v8, object, at + 2 * range);
 	ret->outer = v8__is(v8, word, V8_TYPE_SCOPE, V8_TYPE_SCOPE) ? word : 0;
 	return true;
+}
+
+/* --- the source around a function */
+
+/* Reads characters; those beyond ASCII are 0x80. Returns false when they are not there. */
+static bool read_source(struct v8 *v8, const struct v8_chars *chars, uint32_t from, uint32_t cnt,
+			uint8_t *ret)
+{
+	uint8_t bytes[2 * TEXT_SZ];
+	enum target_read res =
+		target_memory__read(v8->reader->mem, chars->addr + (uint64_t)from * chars->width,
+				    bytes, (size_t)cnt * chars->width);
+
+	v8->reader->later |= res == TARGET_LATER;
+	for (uint32_t i = 0; i < cnt; i++) {
+		bool ascii =
+			bytes[i * chars->width] < 0x80 && (chars->width == 1 || !bytes[2 * i + 1]);
+
+		ret[i] = ascii ? bytes[i * chars->width] : 0x80;
+	}
+	return res != TARGET_NEVER;
+}
+
+static bool find_source(struct v8 *v8, uint64_t shared, struct v8_chars *ret)
+{
+	return v8__chars(v8, v8_script__source(v8, shared), ret);
+}
+
+static void cut_spaces(const char *text, size_t *len)
+{
+	while (*len && strchr(" \t\r\n*", text[*len - 1]))
+		--*len;
+}
+
+static void cut_word(const char *text, size_t *len, const char *word)
+{
+	size_t cut = strlen(word);
+
+	cut_spaces(text, len);
+	if (*len >= cut && !memcmp(text + *len - cut, word, cut))
+		*len -= cut;
+	cut_spaces(text, len);
+}
+
+/*
+ * Returns true if the source assigns the function to the last part of its inferred name. V8 gives
+ * functions in a list the names of variables in their neighbours.
+ */
+static bool is_assigned(struct v8 *v8, uint64_t shared, const struct scope *scope,
+			const char *inferred)
+{
+	const char *dot = strrchr(inferred, '.'), *last = dot ? dot + 1 : inferred;
+	uint32_t begin = v8__is_small(scope->begin) ? (uint32_t)v8__small(scope->begin) : 0;
+	uint32_t cnt = begin < BEFORE_SZ ? begin : BEFORE_SZ;
+	char text[BEFORE_SZ];
+	struct v8_chars chars;
+	size_t len = cnt, name = strlen(last);
+
+	if (!*last || !find_source(v8, shared, &chars) || begin > chars.cnt ||
+	    !read_source(v8, &chars, begin - cnt, cnt, (uint8_t *)text))
+		return false;
+	cut_word(text, &len, "function");
+	cut_word(text, &len, "async");
+	if (!len || text[len - 1] != '=')
+		return false;
+	len--;
+	cut_spaces(text, &len);
+	return len > name && !memcmp(text + len - name, last, name) &&
+	       strchr(" \t\n.;,{(#", text[len - name - 1]);
 }
 
 /* "exports.handler" instead of "handler". */
@@ -84,31 +158,95 @@ static bool is_longer(const char *inferred, const char *name)
 	       !strcmp(inferred + len - name_len, name);
 }
 
-static bool own_name(struct v8 *v8, const struct scope *scope, char *buf, size_t cap)
+/* The name of a function in the script of another one. */
+static bool own_name(struct v8 *v8, uint64_t shared, const struct scope *scope, char *buf,
+		     size_t cap)
 {
 	char inferred[V8_NAME_MAX];
 
 	v8__text(v8, scope->name, buf, cap);
 	v8__text(v8, scope->inferred, inferred, sizeof(inferred));
-	if (!buf[0] || is_longer(inferred, buf))
+	if (buf[0] ? is_longer(inferred, buf) : is_assigned(v8, shared, scope, inferred))
 		snprintf(buf, cap, "%s", inferred);
 	return buf[0];
 }
 
-/* "anonymous in main": the name of the next function around it that has one. */
-static void add_outer(struct v8 *v8, uint64_t object, char *buf, size_t cap)
-{
-	char name[V8_NAME_MAX];
-	struct scope scope;
+/* --- functions without a name: by the number of functions before them in the one around them */
 
-	for (unsigned i = 0; i < OUTER_MAX && object && read_scope(v8, object, &scope); i++) {
-		if (own_name(v8, &scope, name, sizeof(name))) {
-			snprintf(buf, cap, "anonymous in %s", name);
-			return;
-		}
+struct count {
+	uint32_t found;
+	uint8_t matched; /* characters of "function" */
+	uint32_t last;
+	bool is_open; /* behind that word are only spaces or '*': this function is its own */
+};
+
+static bool is_of_name(uint32_t c)
+{
+	return (c | 0x20) - 'a' < 26u || c - '0' < 10u || c == '_' || c == '$' || c >= 0x80;
+}
+
+/* Functions begin with "function", or have "=>"; so do some comments and texts. */
+static void count_character(struct count *count, uint32_t c)
+{
+	static const char word[] = "function";
+	bool next =
+		c == (uint8_t)word[count->matched] && (count->matched || !is_of_name(count->last));
+
+	count->is_open &= c == ' ' || c == '*' || c == '\n' || c == '\t';
+	count->found += c == '>' && count->last == '=';
+	count->matched = next ? count->matched + 1 : 0;
+	if (count->matched == sizeof(word) - 1) {
+		count->matched = 0;
+		count->found++;
+		count->is_open = true;
+	}
+	count->last = c;
+}
+
+/*
+ * The number of a function among those in the one around it, in the order of the source, from 1. It
+ * tells two functions apart, and stays when other functions of the file change. 0: not known.
+ */
+static uint32_t number_in(struct v8 *v8, uint64_t shared, uint64_t begin, uint64_t end)
+{
+	uint32_t from = (uint32_t)v8__small(begin), to = (uint32_t)v8__small(end);
+	struct count count = {};
+	struct v8_chars chars;
+	uint8_t bytes[TEXT_SZ];
+
+	if (!v8__is_small(begin) || !v8__is_small(end) || from > to || to - from > TEXT_MAX ||
+	    !find_source(v8, shared, &chars) || to > chars.cnt)
+		return 0;
+	while (from < to) {
+		uint32_t part = to - from < TEXT_SZ ? to - from : TEXT_SZ;
+
+		if (!read_source(v8, &chars, from, part, bytes))
+			return 0;
+		for (uint32_t i = 0; i < part; i++)
+			count_character(&count, bytes[i]);
+		from += part;
+	}
+	return count.found + !count.is_open;
+}
+
+/* "anonymous in main #2": the name of the next function around it that has one. */
+static void name_anonymous(struct v8 *v8, uint64_t shared, const struct scope *own, char *buf,
+			   size_t cap)
+{
+	uint64_t object = own->outer, from = 0;
+	char name[V8_NAME_MAX - 32] = "";
+	struct scope scope;
+	uint32_t number;
+
+	for (unsigned i = 0; i < OUTER_MAX && !name[0] && read_scope(v8, object, &scope); i++) {
+		if (own_name(v8, shared, &scope, name, sizeof(name)))
+			from = scope.begin;
 		object = scope.outer;
 	}
-	snprintf(buf, cap, "anonymous");
+	number = number_in(v8, shared, from, own->begin);
+	snprintf(buf, cap, "anonymous%s%s", name[0] ? " in " : "", name);
+	if (number)
+		snprintf(buf + strlen(buf), cap - strlen(buf), " #%u", number);
 }
 
 void v8_function__name(struct v8 *v8, uint64_t shared, char *buf, size_t cap)
@@ -121,6 +259,6 @@ void v8_function__name(struct v8 *v8, uint64_t shared, char *buf, size_t cap)
 		v8__text(v8, object, buf, cap);
 		return;
 	}
-	if (read_scope(v8, object, &scope) && !own_name(v8, &scope, buf, cap))
-		add_outer(v8, scope.outer, buf, cap);
+	if (read_scope(v8, object, &scope) && !own_name(v8, shared, &scope, buf, cap))
+		name_anonymous(v8, shared, &scope, buf, cap);
 }

@@ -43,6 +43,13 @@ void v8_script__path(struct v8 *v8, uint64_t shared, char *buf, size_t cap)
 		memmove(buf, buf + len, strlen(buf) + 1 - len);
 }
 
+uint64_t v8_script__source(struct v8 *v8, uint64_t shared)
+{
+	uint64_t script = script_of(v8, shared);
+
+	return script ? v8__member(v8, script, V8_SCRIPT_SOURCE) : 0;
+}
+
 void v8_scripts__free(struct v8 *v8)
 {
 	struct v8_script *script, *next;
