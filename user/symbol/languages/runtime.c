@@ -110,8 +110,9 @@ bool runtime__is_glue(const char *function)
 /*
  * Names as runtimes write them into perf maps and jitdump:
  *
- *   V8       JS:~handle /srv/app.js:3:1, LazyCompile:*handle /srv/app.js:3:1,
+ *   V8       JS:~handle /srv/app.js:3:1, JS:o*handle …, LazyCompile:*handle /srv/app.js:3:1,
  *            Function:…, Eval:…, Script:…
+ *   Bun      JSC-FTL: handle#DkOfVG
  *   HotSpot  Lcom/example/Main;::run (perf-map-agent),
  *            int com.example.Main.run(java.lang.String) (its own)
  *   CPython  py::handle:/srv/app.py
@@ -121,8 +122,15 @@ bool runtime__is_glue(const char *function)
 static const struct {
 	const char *prefix, *language;
 } prefixes[] = {
-	{ "JS:", "javascript" },   { "LazyCompile:", "javascript" }, { "Function:", "javascript" },
-	{ "Eval:", "javascript" }, { "Script:", "javascript" },	     { "RegExp:", "javascript" },
+	{ "JS:", "javascript" },
+	{ "LazyCompile:", "javascript" },
+	{ "Function:", "javascript" },
+	{ "Eval:", "javascript" },
+	{ "Script:", "javascript" },
+	{ "RegExp:", "javascript" },
+	{ "JSC-Baseline: ", "javascript" },
+	{ "JSC-DFG: ", "javascript" },
+	{ "JSC-FTL: ", "javascript" },
 	{ "py::", "python" },
 };
 
@@ -213,16 +221,39 @@ static void cut_position(char *file)
 	}
 }
 
+/* JavaScriptCore: "JSC-FTL: parse#DkOfVG", with a hash of the function's source. */
+static bool split_jsc(char *name, const char **ret_function, const char **ret_file)
+{
+	static const char unnamed[] = "anonymous", prefix[] = "JSC-";
+	char *begin = strstr(name, ": "), *hash = strrchr(name, '#');
+
+	if (strncmp(name, prefix, strlen(prefix)) || !begin || !begin[2])
+		return false;
+	begin += 2;
+	if (hash == begin) /* the tier's name is not shorter */
+		begin = memcpy(begin - strlen(unnamed), unnamed, strlen(unnamed));
+	else if (hash)
+		*hash = '\0';
+	*ret_function = begin;
+	*ret_file = NULL;
+	return true;
+}
+
 bool javascript__split(char *name, const char **ret_function, const char **ret_file)
 {
 	static const char tiers[] = "~^*+'", scheme[] = "file://";
 	char *colon = strchr(name, ':'), *space = strrchr(name, ' ');
 	const char *language = language__of(name);
 
-	if (!language || strcmp(language, "javascript") || !strncmp(name, "RegExp:", 7) || !space ||
-	    space < colon || !space[1])
+	if (!language || strcmp(language, "javascript"))
 		return false;
-	colon += 1 + (colon[1] && strchr(tiers, colon[1]));
+	if (split_jsc(name, ret_function, ret_file))
+		return true;
+	if (!strncmp(name, "RegExp:", 7) || !space || space < colon || !space[1])
+		return false;
+	colon++;
+	colon += colon[0] == 'o' && colon[1] && strchr(tiers, colon[1]); /* compiled for a loop */
+	colon += *colon && strchr(tiers, *colon);
 	*space = '\0';
 	cut_position(space + 1);
 	*ret_function = colon < space ? colon : "anonymous";

@@ -38,8 +38,8 @@ const char *language__of(const char *name);
 
 /*
  * Splits the name of a JavaScript function: "JS:*handle file:///srv/app.js:3:1" is function
- * "handle" of file "/srv/app.js". Returns false for another form; then name is unchanged. Both
- * point into name.
+ * "handle" of file "/srv/app.js". *ret_file is NULL if the name has none. Returns false for another
+ * form; then name is unchanged. Both point into name.
  */
 bool javascript__split(char *name, const char **ret_function, const char **ret_file);
 

@@ -251,12 +251,12 @@ static bool by_file(const struct resolver *rs, const struct region *region, uint
 static void add_published(const struct resolver *rs, char *name, const struct symbol *sym,
 			  struct cached *entry)
 {
-	const char *function = name, *file;
+	const char *function = name, *file = NULL;
 
 	entry->base = sym->addr;
 	entry->module = "[jit]";
 	entry->language = language__of(name);
-	if (javascript__split(name, &function, &file))
+	if (javascript__split(name, &function, &file) && file)
 		entry->module = entry->file = keep(rs, file);
 	entry->function = keep(rs, function);
 }
