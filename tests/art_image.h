@@ -90,7 +90,10 @@ static inline void ai__fill(struct art_image *im, struct art_file file, enum art
 		symtab__free(&im->art.files[i].tab);
 	free(im->art.files);
 	free(im->art.jit.keys);
-	im->reader = (struct language_reader){ .mem = im->target, .places = &im->places };
+	art_dex__free(&im->art);
+	im->reader = (struct language_reader){
+		.mem = im->target, .places = &im->places, .proc = "/proc", .pid = getpid()
+	};
 	im->art = (struct art){ .file = &im->file, .reader = &im->reader };
 	im->art.jit.descriptor = ai__addr(im, ART_DESCRIPTOR);
 }

@@ -2,53 +2,19 @@
 # SPDX-License-Identifier: GPL-2.0
 """Names of JIT code on a stand-in for Android's runtime (programs/art_app.c): its methods appear, are put
 together, compressed and replaced while it runs. The program says which ones it called when."""
-import datetime
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+from art import build, turn_of, turns_of  # noqa: E402
 from live import Tap, Trace, check_run, end, need, skip_all, start, wait_for  # noqa: E402
 
-PROGRAMS = os.path.join(HERE, "programs")
 TURNS = 24
 LEVELS = 5
 ENOUGH = 0.99
-
-
-def build(folder):
-    flags = ["-std=gnu11", "-O2", "-Wall", "-fno-omit-frame-pointer"]
-    library = os.path.join(folder, "libart.so")
-    subprocess.run(["cc", *flags, "-shared", "-fPIC", "-o", library, os.path.join(PROGRAMS, "art_runtime.c")], check=True)
-    program = os.path.join(folder, "app")
-    subprocess.run(["cc", *flags, "-o", program, os.path.join(PROGRAMS, "art_app.c"), library, "-llzma", f"-Wl,-rpath,{folder}"],
-                   check=True)
-    return program
-
-
-def turns_of(path):
-    """The finished turns: number, begin and end."""
-    with open(path, encoding="utf-8") as file:
-        return [tuple(map(int, line.split())) for line in file if line.endswith("\n")]
-
-
-def real_ns(text):
-    seconds, fraction = re.fullmatch(r"(.*?)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)", text).group(1, 2)
-    zone = text[len(seconds) + (len(fraction) + 1 if fraction else 0):].replace("Z", "+00:00")
-    whole = int(datetime.datetime.fromisoformat(seconds + zone).timestamp())
-    return whole * 10**9 + int((fraction or "0").ljust(9, "0"))
-
-
-def turn_of(turns, block):
-    """The turn that ran for most of the block."""
-    begin = real_ns(block["start"])
-    ends = begin + block["duration_ns"]
-    overlap = {number: min(ends, last) - max(begin, first) for number, first, last in turns}
-    best = max(overlap, key=overlap.get, default=None)
-    return best if best is not None and overlap[best] > block["duration_ns"] / 2 else None
 
 
 def methods(stack):
@@ -88,7 +54,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="jank-art-", dir="/var/tmp") as folder:
         truth = os.path.join(folder, "turns")
         with open(truth, "w", encoding="utf-8") as out:
-            process = start([build(folder)], stdout=out)
+            process = start([build(folder, "art_app")], stdout=out)
         try:
             wait_for(lambda: len(turns_of(truth)) >= 2, what="the first turns")
             with Trace(process.pid) as trace:

@@ -33,6 +33,9 @@ static const char *const texts[UNREAD_CNT] = {
 	[UNREAD_RUNTIME] =
 		"a version of Node, V8 or Java that is not known here: its functions have no "
 		"names; start node with `--perf-basic-prof`, or run `jcmd PID Compiler.perfmap`",
+	[UNREAD_DEX] = "no DEX file that can be read has the bytecode here: interpreted methods of "
+		       "Android's runtime have no names; compile the app, by `cmd package compile "
+		       "-m speed PACKAGE`",
 };
 
 static struct {

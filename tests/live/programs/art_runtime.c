@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A stand-in for libart.so: the list of JIT code that ART keeps for debuggers, with its locks
-// (format of Android 11 and later, "Android2"), and the two empty entries before the zygote's.
+// A stand-in for libart.so: the lists of JIT code and DEX files that ART keeps for debuggers, with
+// their locks (format of Android 11 and later, "Android2").
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
@@ -41,9 +41,8 @@ static uint64_t now(void)
 
 #define BARRIER() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 
-void *art_add(const void *symfile, uint64_t size)
+static void *add(struct descriptor *list, const void *symfile, uint64_t size)
 {
-	struct descriptor *list = &__jit_debug_descriptor;
 	struct entry *entry = unused;
 
 	if (entry)
@@ -70,9 +69,8 @@ void *art_add(const void *symfile, uint64_t size)
 	return entry;
 }
 
-void art_remove(void *of)
+static void remove_from(struct descriptor *list, void *of)
 {
-	struct descriptor *list = &__jit_debug_descriptor;
 	struct entry *entry = of;
 
 	list->lock++;
@@ -92,4 +90,24 @@ void art_remove(void *of)
 	list->timestamp = now();
 	BARRIER();
 	list->lock++;
+}
+
+void *art_add(const void *symfile, uint64_t size)
+{
+	return add(&__jit_debug_descriptor, symfile, size);
+}
+
+void art_remove(void *entry)
+{
+	remove_from(&__jit_debug_descriptor, entry);
+}
+
+void *art_add_dex(const void *dex, uint64_t size)
+{
+	return add(&__dex_debug_descriptor, dex, size);
+}
+
+void art_remove_dex(void *entry)
+{
+	remove_from(&__dex_debug_descriptor, entry);
 }

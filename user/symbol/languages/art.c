@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ART as a language: its frames in JIT code. See art.h. */
+/* ART as a language: its frames in JIT code, and those of its interpreters. See art.h. */
 #include "symbol/languages/art.h"
 
 #include <elf.h>
@@ -15,30 +15,29 @@
 
 static int take_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
 {
-	uint64_t *jit = ctx;
+	struct art_file *file = ctx;
 
 	if (sym->st_value && !strcmp(name, "__jit_debug_descriptor"))
-		*jit = sym->st_value;
+		file->jit = sym->st_value;
+	if (sym->st_value && !strcmp(name, "__dex_debug_descriptor"))
+		file->dex = sym->st_value;
 	return 0;
 }
 
 /* Other runtimes may have that symbol, too, by GDB's interface; so the file's name counts. */
 static int open_file(const struct elf *elf, void **ret)
 {
-	struct art_file *file;
-	uint64_t jit = 0;
-	int res = elf__each_named(elf, SHT_DYNSYM, take_symbol, &jit);
+	struct art_file file = { .is64 = elf->is64,
+				 .wide = elf->machine != EM_386,
+				 .tagged = elf->machine == EM_AARCH64 };
+	int res = elf__each_named(elf, SHT_DYNSYM, take_symbol, &file);
 
-	if (res || !jit)
+	if (res || !file.jit)
 		return res ?: -ENOENT;
-	file = calloc(1, sizeof(*file));
-	if (!file)
+	*ret = malloc(sizeof(file));
+	if (!*ret)
 		return -ENOMEM;
-	*file = (struct art_file){ .jit = jit,
-				   .is64 = elf->is64,
-				   .wide = elf->machine != EM_386,
-				   .tagged = elf->machine == EM_AARCH64 };
-	*ret = file;
+	memcpy(*ret, &file, sizeof(file));
 	return 0;
 }
 
@@ -51,18 +50,21 @@ static void *start(const void *file, uint64_t bias, struct language_reader *read
 	art->file = file;
 	art->reader = reader;
 	art->jit.descriptor = art->file->jit + bias;
+	if (art->file->dex)
+		art->dex_list.descriptor = art->file->dex + bias;
 	return art;
 }
 
-/* Walks the list once for each stack. */
-static void update(struct art *art)
+/* Walks the list once for each stack. Returns false when known methods may have been replaced. */
+static bool update(struct art *art)
 {
 	if (art->walked && art->stack_ns == art->reader->at_ns)
-		return;
+		return art->jit.current;
 	art->reads_left = art->walked ? ART_READS : ART_READS_FIRST;
 	art->walked = true;
 	art->stack_ns = art->reader->at_ns;
 	art_list__walk(art, &art->jit, art_jit__take);
+	return art->jit.current;
 }
 
 /* A name without a class is that of ART's own code, such as art_jni_trampoline. */
@@ -75,9 +77,14 @@ static bool find_place(void *state, const struct native_frame *frame, uint64_t *
 	char name[METHOD_NAME_MAX];
 	uint64_t key[2];
 
+	if (frame->dex) {
+		art_dex__place(art, frame, ret_key);
+		return true;
+	}
 	if (frame->in_file)
 		return false;
-	update(art);
+	if (!update(art))
+		return false;
 	sym = art_jit__find(art, frame->pc - !frame->exact, art->stack_ns, &file);
 	if (!sym || !names__get(&file->tab.names, sym->name, name, sizeof(name)))
 		return false;
@@ -96,7 +103,7 @@ static size_t bytes(const void *state)
 	const struct art *art = state;
 
 	return sizeof(*art) + art->bytes + art->file_cap * sizeof(*art->files) +
-	       art->jit.cap * sizeof(*art->jit.keys);
+	       art->jit.cap * sizeof(*art->jit.keys) + art_dex__bytes(art);
 }
 
 static void end(void *state)
@@ -107,12 +114,14 @@ static void end(void *state)
 		symtab__free(&art->files[i].tab);
 	free(art->files);
 	free(art->jit.keys);
+	art_dex__free(art);
 	free(art);
 }
 
 const struct language language_art = {
 	.name = "java",
 	.file = "art.so",
+	.reads_dex = true,
 	.open = open_file,
 	.start = start,
 	.place = find_place,

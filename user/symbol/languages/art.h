@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reader of ART's methods (Android's runtime): names of JIT code, which ART describes for debuggers
- * by the list of __jit_debug_descriptor, an ELF file in memory for each method or for many. Layouts
- * of Android 8 to 14 from runtime/jit/debugger_interface.cc and libunwindstack; those of 15 and 16
- * are taken to be the same and were not seen. Other layouts give no names.
+ * Reader of ART's methods (Android's runtime), which describes them for debuggers in two lists:
+ * - __jit_debug_descriptor has the JIT code, an ELF file in memory for each method or for many.
+ * - __dex_debug_descriptor has the DEX files, in one of which an interpreter's frame has its place.
+ * Layouts of Android 8 to 14 from runtime/jit/debugger_interface.cc and libunwindstack; those of 15
+ * and 16 are taken to be the same and were not seen. Other layouts give no names.
  *
- * The lists and files are the process's and not trusted: number, sizes and reads of a stack are
- * bounded. Used on the symbolizer's thread only.
+ * The lists and files are the process's and not trusted: number, sizes, reads of a stack and time
+ * are bounded. Used on the symbolizer's thread only.
  */
 #ifndef JANK_SYMBOL_LANGUAGES_ART_H
 #define JANK_SYMBOL_LANGUAGES_ART_H
 
+#include "files/bucket.h"
+#include "files/file.h"
 #include "symbol/elf/symtab.h"
+#include "symbol/languages/dex.h"
 #include "symbol/languages/language.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,13 +24,22 @@
 #define ART_PAGE	4096u
 #define ART_ENTRIES_MAX 8192u
 #define ART_SYMFILE_MAX (1u << 20)
-#define ART_BYTES_MAX	(8u << 20) /* of all symbols */
-#define ART_READS_FIRST 512u	   /* of the first stack: some 40 ms */
-#define ART_READS	96u	   /* of a later one */
+#define ART_BYTES_MAX	(8u << 20)   /* of all symbols */
+#define ART_READS_FIRST 512u	     /* of the first stack: some 40 ms */
+#define ART_READS	96u	     /* of a later one */
+
+#define ART_DEX_CHAIN	  64u	     /* files behind each other in one mapping */
+#define ART_DEX_WINDOWS	  4096u	     /* reads of a DEX file's classes */
+#define ART_NAME_WINDOWS  64u	     /* reads to name one frame */
+#define ART_DEX_BYTES_MAX (4u << 20) /* of all indexes */
+#define ART_DEX_NS_MAX	  300000000u /* for reading DEX files at once; and for each second: */
+#define ART_DEX_NS_PER_S  50000000u
+#define ART_DEX_ID	  24 /* bytes of a DEX file's checksum and signature */
 
 /* What libart.so tells. */
 struct art_file {
 	uint64_t jit;	 /* address of __jit_debug_descriptor */
+	uint64_t dex;	 /* address of __dex_debug_descriptor; 0: none, before Android 9 */
 	bool is64, wide; /* wide: 64-bit numbers are aligned, as everywhere but on x86-32 */
 	bool tagged;	 /* the top byte of a pointer is not part of the address: arm64 */
 };
@@ -57,6 +70,8 @@ struct art_list {
 	uint64_t descriptor;
 	struct art_head head; /* as of the last complete walk */
 	bool complete;	      /* all entries behind a known one are known */
+	bool current;	      /* as of the last walk: what is known was not replaced by then */
+	uint32_t lock;	      /* of the descriptor at the last walk */
 	uint64_t resume;      /* an entry at which the last walk ended early; 0: none */
 	uint64_t *keys;	      /* of known entries: a hash table */
 	size_t cnt, cap;
@@ -66,6 +81,32 @@ struct art_list {
 struct art_symfile {
 	uint64_t ts_ns, begin, end;
 	struct symtab tab;
+};
+
+/* What is mapped around an address. */
+struct art_source {
+	uint64_t start, end, offset; /* all 0: not known */
+	uint64_t dev, inode;	     /* inode 0: memory without a file */
+};
+
+enum art_dex_state {
+	ART_DEX_NEW,
+	ART_DEX_READY,
+	ART_DEX_BAD,  /* not readable, or of an unknown version */
+	ART_DEX_GONE, /* something else is at its place */
+};
+
+/* A DEX file in the process's memory. */
+struct art_dex {
+	struct art_entry
+		entry; /* symfile: its begin; at 0: found in the mappings, not in the list */
+	enum art_dex_state state;
+	enum art_version version; /* of the entry */
+	struct dex dex;		  /* READY: with an index; positions are addresses */
+	struct art_source source;
+	uint8_t id[ART_DEX_ID]; /* all 0: never READY */
+	uint32_t listed;	/* `lock` of the list when it was last seen there */
+	uint64_t used;		/* tick of its last use */
 };
 
 /* A process. */
@@ -80,6 +121,20 @@ struct art {
 	struct art_list jit;
 	struct art_symfile *files;
 	size_t file_cnt, file_cap, bytes;
+	/* DEX files */
+	uint64_t dex_stack_ns; /* the stack for which their list was walked */
+	bool dex_walked;
+	struct art_list dex_list;
+	struct art_dex *dexes;
+	size_t dex_cnt, dex_cap, dex_bytes;
+	uint64_t dex_tick;
+	struct bucket dex_time;
+	bool dex_unknown;	  /* counted: bytecode in no file */
+	struct dex_bytes windows; /* on the file that is being read: */
+	struct art_source source;
+	struct image image; /* size 0: its memory is read */
+	unsigned windows_left;
+	char path[128]; /* of `source`, for messages */
 };
 
 /* --- art_list.c */
@@ -91,6 +146,10 @@ bool art__read_fresh(struct art *art, uint64_t addr, void *buf, size_t len);
 bool art_head__read(struct art *art, uint64_t descriptor, struct art_head *ret);
 bool art_entry__read(struct art *art, enum art_version version, uint64_t at, bool fresh,
 		     struct art_entry *ret);
+
+/* Returns true when the list still has the entry as it was: what was read for it is its own. */
+bool art_entry__stands(struct art *art, const struct art_list *list, const struct art_head *head,
+		       const struct art_entry *entry);
 
 /*
  * Calls take with each entry that is not known yet; false from it: try again with a later stack.
@@ -114,5 +173,30 @@ int art_symfile__parse(const void *bytes, size_t size, bool is64, struct symtab 
  */
 const struct symbol *art_jit__find(const struct art *art, uint64_t pc, uint64_t t_ns,
 				   const struct art_symfile **ret_file);
+
+/* --- art_source.c: the bytes of a DEX file: of the file that is mapped there, else of memory */
+
+/*
+ * Opens what is mapped at an address. known: of an earlier call, or NULL. Then art->windows reads
+ * it by addresses of the process. Returns false when nothing is mapped there. Close it in any case.
+ */
+bool art_source__open(struct art *art, uint64_t addr, const struct art_source *known);
+void art_source__close(struct art *art);
+
+/*
+ * Finds the header of the DEX file with the bytecode at an address, in the mapping that is open: at
+ * its begin, in a stored entry of an archive, or behind other ones. 0: there is none.
+ */
+uint64_t art_source__header(struct art *art, uint64_t addr);
+
+/* --- art_dex.c */
+
+/*
+ * The place of an interpreter's frame, by its bytecode. Always has a key; the place has no name
+ * when its method is not known for certain.
+ */
+void art_dex__place(struct art *art, const struct native_frame *frame, uint64_t *ret_key);
+void art_dex__free(struct art *art);
+size_t art_dex__bytes(const struct art *art);
 
 #endif

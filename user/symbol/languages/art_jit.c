@@ -65,18 +65,6 @@ static struct art_symfile *add_file(struct art *art)
 	return &art->files[art->file_cnt];
 }
 
-/* What was read while the entry or its list changed may be of another method. */
-static bool stands(struct art *art, const struct art_head *head, const struct art_entry *entry)
-{
-	struct art_entry now;
-	struct art_head list;
-
-	if (!art_entry__read(art, head->version, entry->at, true, &now) || now.key != entry->key)
-		return false;
-	return head->version != ART_ANDROID1 ||
-	       (art_head__read(art, art->jit.descriptor, &list) && list.lock == head->lock);
-}
-
 static void keep(struct art *art, struct art_symfile *file)
 {
 	const struct symtab *tab = &file->tab;
@@ -105,7 +93,7 @@ bool art_jit__take(struct art *art, const struct art_head *head, const struct ar
 		return true;
 	bytes = malloc(entry->size);
 	read = bytes && art__read_fresh(art, entry->symfile, bytes, entry->size) &&
-	       stands(art, head, entry);
+	       art_entry__stands(art, &art->jit, head, entry);
 	if (!read) {
 		free(bytes);
 		return false;

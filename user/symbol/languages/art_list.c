@@ -112,6 +112,18 @@ bool art_entry__read(struct art *art, enum art_version version, uint64_t at, boo
 	return true;
 }
 
+bool art_entry__stands(struct art *art, const struct art_list *list, const struct art_head *head,
+		       const struct art_entry *entry)
+{
+	struct art_entry now;
+	struct art_head now_head;
+
+	if (!art_entry__read(art, head->version, entry->at, true, &now) || now.key != entry->key)
+		return false;
+	return head->version != ART_ANDROID1 ||
+	       (art_head__read(art, list->descriptor, &now_head) && now_head.lock == head->lock);
+}
+
 /* The slot of a key, or a free one. */
 static uint64_t *slot_of(const struct art_list *list, uint64_t key)
 {
@@ -182,11 +194,16 @@ void art_list__walk(struct art *art, struct art_list *list, art_take_fn take)
 	uint64_t at;
 
 	art->page_at = 1;
+	list->current = false;
 	if (!art_head__read(art, list->descriptor, &head) || head.lock & 1)
 		return;
+	list->lock = head.lock;
+	list->current = !list->cnt;
 	if (was_complete && head.version != ART_OLD && head.lock == list->head.lock &&
-	    head.ts_ns == list->head.ts_ns && head.first == list->head.first)
+	    head.ts_ns == list->head.ts_ns && head.first == list->head.first) {
+		list->current = true;
 		return;
+	}
 	at = head.first;
 	for (unsigned i = 0; at && i < ART_ENTRIES_MAX; i++) {
 		if (!art_entry__read(art, head.version, at, false, &entry))
@@ -194,6 +211,7 @@ void art_list__walk(struct art *art, struct art_list *list, art_take_fn take)
 		if (entry.lock & 1) /* it may have another place soon */
 			return interrupt(list, 0);
 		if (is_known(list, entry.key)) {
+			list->current = true; /* what follows is older */
 			if (was_complete)
 				break;
 			if (list->resume && !jumped) {
@@ -208,5 +226,6 @@ void art_list__walk(struct art *art, struct art_list *list, art_take_fn take)
 		}
 		at = entry.next;
 	}
+	list->current = true;
 	finish(art, list, &head);
 }

@@ -141,7 +141,7 @@ static int version_of(const char magic[8])
 	return ret >= 35 && ret <= 41 && ret != 36 ? ret : -1;
 }
 
-static uint32_t word(struct dex_bytes *bytes, uint64_t at)
+uint32_t dex__word(struct dex_bytes *bytes, uint64_t at)
 {
 	struct dex_cursor cur = { .bytes = bytes, .at = at, .end = UINT64_MAX };
 
@@ -151,20 +151,20 @@ static uint32_t word(struct dex_bytes *bytes, uint64_t at)
 /* Offsets of data of CompactDex count from data_off, which several files may share. */
 static void read_compact(struct dex *dex, struct dex_bytes *bytes, uint64_t at)
 {
-	uint32_t data_size = word(bytes, at + 104), data_off = word(bytes, at + 108);
+	uint32_t data_size = dex__word(bytes, at + 104), data_off = dex__word(bytes, at + 108);
 
 	dex->compact = true;
 	dex->data = at + data_off;
 	if ((uint64_t)data_off + data_size > dex->size)
 		dex->size = (uint64_t)data_off + data_size;
-	dex->debug_pos = word(bytes, at + 0x74);
-	dex->debug_table = word(bytes, at + 0x78);
-	dex->debug_base = word(bytes, at + 0x7c);
+	dex->debug_pos = dex__word(bytes, at + 0x74);
+	dex->debug_table = dex__word(bytes, at + 0x78);
+	dex->debug_base = dex__word(bytes, at + 0x7c);
 }
 
 static int read_container(struct dex *dex, struct dex_bytes *bytes, uint64_t at, uint32_t size)
 {
-	uint32_t whole = word(bytes, at + 0x70), own = word(bytes, at + 0x74);
+	uint32_t whole = dex__word(bytes, at + 0x70), own = dex__word(bytes, at + 0x74);
 
 	if (own > at || own > whole || size > whole - own || size < HEADER_41_SZ)
 		return -ENOEXEC;
@@ -185,8 +185,8 @@ int dex__open(struct dex *dex, struct dex_bytes *bytes, uint64_t at)
 	if (!magic || at > INT64_MAX)
 		return -ENOEXEC;
 	version = version_of((const char *)magic);
-	size = word(bytes, at + 32);
-	if (version < 0 || word(bytes, at + 40) != ENDIAN || size < HEADER_SZ)
+	size = dex__word(bytes, at + 32);
+	if (version < 0 || dex__word(bytes, at + 40) != ENDIAN || size < HEADER_SZ)
 		return -ENOEXEC;
 	dex->size = size;
 	if (!version && size < HEADER_C_SZ)
@@ -219,7 +219,8 @@ void dex__free(struct dex *dex)
 static uint32_t class_word(const struct dex *dex, struct dex_bytes *bytes, uint32_t class_def,
 			   unsigned off)
 {
-	return word(bytes, dex->base + dex->classes.off + (uint64_t)class_def * CLASS_DEF_SZ + off);
+	return dex__word(bytes,
+			 dex->base + dex->classes.off + (uint64_t)class_def * CLASS_DEF_SZ + off);
 }
 
 /* What reading all classes may still cost. */
@@ -479,7 +480,7 @@ static bool string_of(const struct dex *dex, struct dex_bytes *bytes, uint32_t i
 	if (index >= dex->strings.cnt)
 		return false;
 	cur = dex__cursor(dex, bytes,
-			  word(bytes, dex->base + dex->strings.off + 4 * (uint64_t)index));
+			  dex__word(bytes, dex->base + dex->strings.off + 4 * (uint64_t)index));
 	dex_cursor__uleb(&cur); /* its length in UTF-16 */
 	while (len + 1 < cap && (c = (char)dex_cursor__fixed(&cur, 1)))
 		ret[len++] = c;
@@ -496,7 +497,7 @@ static size_t class_name(const struct dex *dex, struct dex_bytes *bytes, uint32_
 
 	if (type >= dex->types.cnt)
 		return 0;
-	string = word(bytes, dex->base + dex->types.off + 4 * (uint64_t)type);
+	string = dex__word(bytes, dex->base + dex->types.off + 4 * (uint64_t)type);
 	if (!string_of(dex, bytes, string, ret, cap))
 		return 0;
 	len = strlen(ret);
@@ -519,11 +520,11 @@ bool dex_method__name(const struct dex *dex, struct dex_bytes *bytes,
 	*ret = '\0';
 	if (method->index >= dex->methods.cnt)
 		return false;
-	len = class_name(dex, bytes, word(bytes, id) & 0xffff, ret, DEX_NAME_MAX - 2);
+	len = class_name(dex, bytes, dex__word(bytes, id) & 0xffff, ret, DEX_NAME_MAX - 2);
 	if (!len)
 		return false;
 	ret[len++] = '.';
-	return string_of(dex, bytes, word(bytes, id + 4), ret + len, DEX_NAME_MAX - len);
+	return string_of(dex, bytes, dex__word(bytes, id + 4), ret + len, DEX_NAME_MAX - len);
 }
 
 void dex_method__file(const struct dex *dex, struct dex_bytes *bytes,

@@ -107,7 +107,10 @@ void dex_method__file(const struct dex *dex, struct dex_bytes *bytes,
 uint32_t dex_method__line(const struct dex *dex, struct dex_bytes *bytes,
 			  const struct dex_method *method);
 
-/* --- for dex_line.c */
+/* The number of 4 bytes at a position; 0: not there. */
+uint32_t dex__word(struct dex_bytes *bytes, uint64_t at);
+
+/* --- for dex_line.c and readers of other parts */
 
 /* A reader of numbers at a position. Beyond the end of the bytes it gives 0 and sets bad. */
 struct dex_cursor {

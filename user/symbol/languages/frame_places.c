@@ -104,6 +104,7 @@ void frame_places__add(struct frame_places *places, uint64_t key,
 			.function = put_text(&texts, functions[i].function),
 			.file = put_text(&texts, functions[i].file),
 			.line = functions[i].line,
+			.interpreted = functions[i].interpreted,
 			.glue = functions[i].glue,
 		};
 	keep(places, entry);

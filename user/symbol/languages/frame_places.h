@@ -17,6 +17,7 @@ struct place_function {
 	const char *function; /* NULL: its name is not known */
 	const char *file;     /* NULL: not known */
 	uint32_t line;	      /* 0: not known */
+	bool interpreted;     /* of bytecode, not of JIT code */
 	bool glue;	      /* the runtime's own code between functions: none of the language */
 };
 

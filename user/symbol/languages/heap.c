@@ -182,7 +182,7 @@ int script__add_frames(struct process_env *env, struct process *process, struct 
 		const struct jank_script_frame *from = &stack->script[i];
 
 		if (from->flags & JANK_SCRIPT_NATIVE)
-			language__name(process, pool, from, &frames[i]);
+			language__name(env, process, pool, from, &frames[i]);
 		else if (from->code)
 			name(heap, &mem, pool, from, &frames[i]);
 	}

@@ -219,8 +219,10 @@ static struct language_process *start(struct process_env *env, struct process *p
 		return NULL;
 	ret->file = file;
 	ret->language = file->language;
-	ret->reader =
-		(struct language_reader){ .mem = target_memory__new(), .places = &ret->places };
+	ret->reader = (struct language_reader){ .mem = target_memory__new(),
+						.places = &ret->places,
+						.proc = env->proc,
+						.pid = process->living };
 	if (ret->reader.mem && !language__bias(env, process, region, &bias)) {
 		target_memory__begin(ret->reader.mem, env->proc, process->living);
 		ret->state = file->language->start(file->content, bias, &ret->reader);
@@ -268,8 +270,9 @@ static void read_frame(struct language_process *process, const struct native_fra
 {
 	bool named;
 
-	process->reader.later = false;
-	named = process->language->place(process->state, frame, &reading->key);
+	process->reader.later = process->reader.cut = false;
+	named = (!frame->dex || process->language->reads_dex) &&
+		process->language->place(process->state, frame, &reading->key);
 	if (!process->reader.later)
 		reading->progress = named ? FRAME_NAMED : FRAME_NAMELESS;
 }
@@ -283,7 +286,7 @@ static void add_functions(struct language_process *state, const struct native_fr
 	for (uint32_t i = 0; i < cnt && ret->script_cnt < STACK_SCRIPT_MAX; i++)
 		ret->script[ret->script_cnt++] = (struct jank_script_frame){
 			.code = key,
-			.instr = frame->pc,
+			.instr = frame->dex ?: frame->pc,
 			.flags = JANK_SCRIPT_NATIVE | i << 8 | frame->index << 16,
 			.check = (uint32_t)(key ^ key >> 32) + i,
 		};
@@ -351,6 +354,7 @@ void language__read(struct process_env *env, struct process *process, struct nat
 		return;
 	mark_borrowed(frames, cnt);
 	target_memory__begin(state->reader.mem, env->proc, process->living);
+	state->reader.pid = process->living;
 	state->reader.at_ns = process->maps.at_ns;
 	state->reader.searches = 0;
 	read_all(state, frames, cnt, readings);
@@ -362,7 +366,7 @@ void language__read(struct process_env *env, struct process *process, struct nat
 	free(readings);
 }
 
-bool language__name(struct process *process, struct pool *pool,
+bool language__name(struct process_env *env, struct process *process, struct pool *pool,
 		    const struct jank_script_frame *from, struct frame *ret)
 {
 	struct language_process *state = process ? process->language : NULL;
@@ -374,6 +378,7 @@ bool language__name(struct process *process, struct pool *pool,
 	if (!state)
 		return false;
 	*ret = (struct frame){ .address = from->instr, .language = state->language->name };
+	env->cut_cnt += !place && state->language->reads_dex;
 	if (!place || nth >= place->cnt)
 		return false;
 	function = &place->functions[nth];
@@ -383,7 +388,7 @@ bool language__name(struct process *process, struct pool *pool,
 		ret->function = pool__add(pool, function->function, strlen(function->function));
 	if (function->file)
 		ret->file = pool__add(pool, function->file, strlen(function->file));
-	ret->module = ret->file ?: "[jit]";
+	ret->module = ret->file ?: function->interpreted ? "[dex]" : "[jit]";
 	ret->line = ret->file ? function->line : 0;
 	ret->app = ret->function && !function->glue; /* script_owner.h tells the owner */
 	return true;

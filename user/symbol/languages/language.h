@@ -34,10 +34,12 @@ struct native_frame {
 	uint64_t fp; /* 0: not known, or the words are not; only in code that was made */
 	uint64_t words[NATIVE_WORDS]; /* words[i]: at fp - 8 * (i + 1); 0: below the frame */
 	uint64_t bytecode; /* register that HotSpot's interpreter uses for it; 0: not known */
-	uint32_t index;	   /* of its address in struct unwound */
-	bool exact;	   /* interrupted there; false: a call returns there */
-	bool in_file;	   /* in a file's code, not in code that was made */
-	bool borrowed;	   /* its caller has the same frame pointer: the words are its caller's */
+	uint64_t dex;	 /* of ART's interpreters: address of the bytecode, see dex_frame; else 0 */
+	uint32_t index;	 /* of its address in struct unwound */
+	bool exact;	 /* interrupted there; false: a call returns there */
+	bool in_file;	 /* in a file's code, not in code that was made */
+	bool dex_begins; /* `dex` is where its method begins, whatever instruction runs */
+	bool borrowed;	 /* its caller has the same frame pointer: the words are its caller's */
 };
 
 /* --- a language: its reader, of which language.c has a table */
@@ -49,9 +51,12 @@ struct frame_places;
 struct language_reader {
 	struct target_memory *mem;   /* of the process, for one stack */
 	struct frame_places *places; /* where the names go */
+	const char *proc;	     /* "/proc", borrowed */
+	uint32_t pid;		     /* a live thread of the process */
 	uint64_t at_ns;		     /* time of the stack, CLOCK_MONOTONIC; 0: not known */
 	bool later;		     /* some memory was not read yet: the result is not final */
 	unsigned searches;	     /* of this stack, by a reader that limits them */
+	bool cut;		     /* the frame has no name, as that would take too long now */
 };
 
 struct language {
@@ -66,6 +71,7 @@ struct language {
 	size_t (*bytes)(const void *state);
 	void (*end)(void *state);	  /* frees the state */
 	const struct heap_language *heap; /* frames in the heap; NULL: on the native stack */
+	bool reads_dex;			  /* native_frame.dex is its own */
 
 	/* --- frames on the native stack */
 	/*
@@ -140,9 +146,9 @@ void language__read(struct process_env *env, struct process *process, struct nat
 
 /*
  * Fills a frame for a function that language__read added. Returns false when its name is not known:
- * then the frame has only the language.
+ * then the frame has only the language. A name that would have taken too long is counted in env.
  */
-bool language__name(struct process *process, struct pool *pool,
+bool language__name(struct process_env *env, struct process *process, struct pool *pool,
 		    const struct jank_script_frame *from, struct frame *ret);
 
 #endif

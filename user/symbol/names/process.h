@@ -29,6 +29,7 @@ struct process_env {
 	struct modules modules;
 	struct fetch *fetch; /* NULL: no debuginfod servers */
 	uint64_t leased_cnt; /* files not opened because another process holds a lease on them */
+	uint64_t cut_cnt;    /* frames without a name, as that would have taken too long */
 	char *leased;	     /* path of the first such file, or NULL */
 };
 

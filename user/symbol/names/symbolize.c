@@ -151,7 +151,7 @@ uint64_t symbolizer__cut_cnt(const struct symbolizer *sym)
 {
 	if (sym->remote)
 		return sym->remote->cut_cnt(sym->remote_ctx);
-	return sym->cut_cnt;
+	return sym->cut_cnt + sym->env.cut_cnt;
 }
 
 bool symbolizer__knows(const struct symbolizer *sym, uint32_t pid)

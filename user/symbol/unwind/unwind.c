@@ -185,7 +185,8 @@ static void note_frame(struct walk *w)
 	struct native_frame *frame = &w->frames[w->frame_cnt];
 	bool framed;
 
-	if (!walk__is_managed(&w->at) || w->arch->word != 8 || w->arch->fp == NO_REG)
+	if ((!walk__is_managed(&w->at) && !w->at.region->mapped->is_art_jit) ||
+	    w->arch->word != 8 || w->arch->fp == NO_REG)
 		return;
 	*frame = (struct native_frame){ .pc = w->at.pc, .exact = w->at.exact };
 	framed = note_words(w, frame);
@@ -251,7 +252,8 @@ static void begin(const struct symbolizer *sym, struct walk *w, const struct cop
 
 static void walk(struct symbolizer *sym, struct walk *w)
 {
-	static _Thread_local struct native_frame frames[UNWIND_MAX]; /* too large for a stack */
+	/* too large for a stack; a frame of each kind at an address is possible */
+	static _Thread_local struct native_frame frames[UNWIND_MAX + UNWIND_DEX_MAX];
 	struct unwound *ret = w->ret;
 
 	w->env = &sym->env;

@@ -169,16 +169,26 @@ static void skip_pushed(struct walk *w, uint64_t cfa)
 	walk__set(w, w->arch->sp, w->low);
 }
 
+/* The registers that ART's interpreters use differ: runtime/interpreter/mterp, and entrypoints. */
 static void note_dex(struct walk *w)
 {
 	const struct cfi_rule *rule = &w->at.row.dex;
 	struct unwound *ret = w->ret;
 	uint64_t pc;
 
-	if (ret->dex_cnt < UNWIND_DEX_MAX && walk__reg(w, rule->reg, &pc))
-		ret->dex[ret->dex_cnt++] =
-			(struct dex_frame){ .index = ret->cnt - 1,
-					    .pc = wrapped(w, pc + (int64_t)rule->value) };
+	if (ret->dex_cnt == UNWIND_DEX_MAX || !walk__reg(w, rule->reg, &pc))
+		return;
+	pc = wrapped(w, pc + (int64_t)rule->value);
+	ret->dex[ret->dex_cnt++] = (struct dex_frame){ .index = ret->cnt - 1, .pc = pc };
+	if (w->frames && pc)
+		w->frames[w->frame_cnt++] = (struct native_frame){
+			.pc = w->at.pc,
+			.exact = w->at.exact,
+			.in_file = true,
+			.index = ret->cnt - 1,
+			.dex = pc,
+			.dex_begins = rule->reg == w->arch->dex_begin,
+		};
 }
 
 enum unwind_step unwind_table__step(struct walk *w, uint64_t *pc)

@@ -56,7 +56,8 @@ struct unwind_arch {
 	uint64_t pc_mask;	       /* bits of a code address */
 	const uint8_t *copied;	       /* index of each register in the copy; NULL: its number */
 	const struct frame_code *code; /* NULL: its instructions are not read */
-	uint8_t bytecode; /* register of V8's interpreter with its bytecode; 64 bits only */
+	uint8_t bytecode;  /* register of V8's interpreter with its bytecode; 64 bits only */
+	uint8_t dex_begin; /* register of ART's switch interpreter with its method's begin */
 };
 
 /* Position of a walk: an address and what is known about it. */

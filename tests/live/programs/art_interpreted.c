@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+// An app on the stand-in for ART that interprets: an epoll loop whose handler loads a DEX file and
+// runs its methods, each in the next, for 50 ms. Arguments: DEX files, with an offset in each (in
+// an archive: of its entry). They are mapped or copied to memory, at the place of the one from
+// eleven turns before, which is unloaded. Prints of each turn: its number, begin and end in ns of the wall
+// clock.
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TURN_NS 50000000ull
+#define TICK_NS 20000ull
+#define PLACE	((uint8_t *)0x5a0000000000)
+#define ROOM	(1ul << 20)
+#define PLACES	11
+
+struct art_dex {
+	const uint8_t *bytes;
+	int (*native)(void);
+	int by_switch;
+};
+
+void *art_add_dex(const void *dex, uint64_t size);
+void art_remove_dex(void *entry);
+void art_run(const struct art_dex *dex);
+
+static uint64_t end_ns;
+
+static uint64_t now(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+__attribute__((noinline)) int tick(void)
+{
+	uint64_t begin = now(CLOCK_MONOTONIC), at = begin;
+
+	while (at < begin + TICK_NS)
+		at = now(CLOCK_MONOTONIC);
+	return at >= end_ns;
+}
+
+// Maps the file, or copies it to memory.
+static const uint8_t *load(uint8_t *place, const char *path, off_t off, int copied,
+			   size_t *ret_size)
+{
+	int fd = open(path, O_RDONLY);
+	off_t page = off & ~4095l;
+	struct stat st;
+	void *at;
+
+	if (fd < 0 || fstat(fd, &st))
+		abort();
+	*ret_size = st.st_size - off;
+	if (copied) {
+		at = mmap(place, ROOM, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		if (pread(fd, (char *)at + off - page, *ret_size, off) != (ssize_t)*ret_size)
+			abort();
+	} else {
+		at = mmap(place, st.st_size - page, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, page);
+	}
+	close(fd);
+	if (at == MAP_FAILED)
+		abort();
+	return (uint8_t *)at + (off - page);
+}
+
+static void handle(unsigned turn, const char *path, off_t off)
+{
+	static void *entries[PLACES];
+	struct art_dex dex = { .native = tick, .by_switch = turn % 5 == 4 };
+	uint8_t *place = PLACE + turn % PLACES * ROOM;
+	uint64_t begin = now(CLOCK_REALTIME);
+	size_t size;
+
+	if (entries[turn % PLACES])
+		art_remove_dex(entries[turn % PLACES]);
+	munmap(place, ROOM);
+	dex.bytes = load(place, path, off, turn % 3 == 1, &size);
+	entries[turn % PLACES] = art_add_dex(dex.bytes, size);
+	end_ns = now(CLOCK_MONOTONIC) + TURN_NS;
+	art_run(&dex);
+	printf("%u %llu %llu\n", turn, (unsigned long long)begin,
+	       (unsigned long long)now(CLOCK_REALTIME));
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	struct itimerspec every = { { 0, 90000000 }, { 0, 90000000 } };
+	int epoll = epoll_create1(0), timer = timerfd_create(CLOCK_MONOTONIC, 0);
+	unsigned cnt = (argc - 1) / 2;
+	uint64_t ticks;
+
+	if (!cnt || timerfd_settime(timer, 0, &every, NULL) ||
+	    epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &event))
+		return 1;
+	for (unsigned turn = 0;; turn++) {
+		char **file = argv + 1 + turn % cnt * 2;
+
+		epoll_wait(epoll, &event, 1, -1);
+		if (read(timer, &ticks, sizeof(ticks)) == sizeof(ticks))
+			handle(turn, file[0], atol(file[1]));
+	}
+}
