@@ -19,7 +19,7 @@
 #define MAP_32BIT 0
 #endif
 
-#define ART_IMAGE_SZ   (32u * 4096)
+#define ART_IMAGE_SZ   (56u * 4096)
 #define ART_DESCRIPTOR 64u   /* offsets in the image */
 #define ART_ENTRIES    4096u /* 64 bytes each */
 #define ART_FILES      (16u * 4096)
@@ -87,7 +87,7 @@ static inline void ai__fill(struct art_image *im, struct art_file file, enum art
 					   : 2],
 		4);
 	for (size_t i = 0; i < im->art.file_cnt; i++)
-		symtab__free(&im->art.files[i].tab);
+		art_symfile__free(&im->art.files[i]);
 	free(im->art.files);
 	free(im->art.jit.keys);
 	art_dex__free(&im->art);
@@ -129,12 +129,50 @@ static inline void ai__add(struct art_image *im, unsigned nr, uint32_t size, uin
 	ai__change(im, ts_ns);
 }
 
+/* .debug_frame of one method of 0x40 bytes, which moves the stack pointer by 32 after a byte. */
+#define ART_FRAME_START 28
+static const uint8_t art_frames[] = {
+	16,   0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x78, 16,   0x0c, 7,  8,
+	0x90, 1, 0, 0, 24,   0,	   0,	 0,    0, 0, 0, 0,    0,    0,	  0,  0,
+	0,    0, 0, 0, 0x40, 0,	   0,	 0,    0, 0, 0, 0,    0x41, 0x0e, 40, 0,
+};
+
+#define ART_NAMES "\0.text\0.symtab\0.strtab\0.debug_frame"
+
+/* The file of a 32-bit process; len: of its names. */
+static inline void ai__file32(uint8_t *file, uint64_t addr, uint32_t len)
+{
+	uint32_t names = 512, syms = 256, heads = 640;
+	Elf32_Ehdr elf = { .e_ident = ELFMAG "\1\1\1",
+			   .e_type = ET_DYN,
+			   .e_version = 1,
+			   .e_machine = EM_386,
+			   .e_ehsize = sizeof(elf),
+			   .e_shoff = heads,
+			   .e_shentsize = sizeof(Elf32_Shdr),
+			   .e_shnum = 4,
+			   .e_shstrndx = 3 };
+	Elf32_Sym sym = {
+		sizeof(ART_NAMES), addr, 0x40, ELF32_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1
+	};
+	Elf32_Shdr sections[4] = {
+		{ 0 },
+		{ 1, SHT_NOBITS, SHF_ALLOC | SHF_EXECINSTR, addr, 64, 0x40, 0, 0, 1, 0 },
+		{ 7, SHT_SYMTAB, 0, 0, syms, 2 * sizeof(sym), 3, 0, 4, sizeof(sym) },
+		{ 15, SHT_STRTAB, 0, 0, names, len, 0, 0, 1, 0 },
+	};
+
+	memcpy(file, &elf, sizeof(elf));
+	memcpy(file + syms + sizeof(sym), &sym, sizeof(sym));
+	memcpy(file + heads, sections, sizeof(sections));
+}
+
 /* Writes the file of entry nr: one method of 0x40 bytes. Returns its size. */
 static inline uint32_t ai__file(struct art_image *im, unsigned nr, uint64_t addr, const char *name)
 {
-	static const char strings[] = "\0.text\0.symtab\0.strtab";
+	static const char strings[] = ART_NAMES;
 	uint8_t *file = im->mem + ART_FILES + nr * ART_FILE_SZ;
-	uint32_t names = 512, syms = 256, heads = 640, len = strlen(name) + 1;
+	uint32_t names = 512, syms = 256, heads = 640, frames = 384, len = strlen(name) + 1;
 
 	memset(file, 0, ART_FILE_SZ);
 	memcpy(file + names, strings, sizeof(strings));
@@ -148,44 +186,26 @@ static inline uint32_t ai__file(struct art_image *im, unsigned nr, uint64_t addr
 				   .e_ehsize = sizeof(elf),
 				   .e_shoff = heads,
 				   .e_shentsize = sizeof(Elf64_Shdr),
-				   .e_shnum = 4,
+				   .e_shnum = 5,
 				   .e_shstrndx = 3 };
 		Elf64_Sym sym = {
 			sizeof(strings), ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, addr, 0x40
 		};
-		Elf64_Shdr sections[4] = {
+		Elf64_Shdr sections[5] = {
 			{ 0 },
 			{ 1, SHT_NOBITS, SHF_ALLOC | SHF_EXECINSTR, addr, 64, 0x40, 0, 0, 1, 0 },
 			{ 7, SHT_SYMTAB, 0, 0, syms, 2 * sizeof(sym), 3, 0, 8, sizeof(sym) },
 			{ 15, SHT_STRTAB, 0, 0, names, len, 0, 0, 1, 0 },
+			{ 23, SHT_PROGBITS, 0, 0, frames, sizeof(art_frames), 0, 0, 1, 0 },
 		};
 
 		memcpy(file, &elf, sizeof(elf));
 		memcpy(file + syms + sizeof(sym), &sym, sizeof(sym));
 		memcpy(file + heads, sections, sizeof(sections));
+		memcpy(file + frames, art_frames, sizeof(art_frames));
+		memcpy(file + frames + ART_FRAME_START, &addr, sizeof(addr));
 	} else {
-		Elf32_Ehdr elf = { .e_ident = ELFMAG "\1\1\1",
-				   .e_type = ET_DYN,
-				   .e_version = 1,
-				   .e_machine = EM_386,
-				   .e_ehsize = sizeof(elf),
-				   .e_shoff = heads,
-				   .e_shentsize = sizeof(Elf32_Shdr),
-				   .e_shnum = 4,
-				   .e_shstrndx = 3 };
-		Elf32_Sym sym = {
-			sizeof(strings), addr, 0x40, ELF32_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1
-		};
-		Elf32_Shdr sections[4] = {
-			{ 0 },
-			{ 1, SHT_NOBITS, SHF_ALLOC | SHF_EXECINSTR, addr, 64, 0x40, 0, 0, 1, 0 },
-			{ 7, SHT_SYMTAB, 0, 0, syms, 2 * sizeof(sym), 3, 0, 4, sizeof(sym) },
-			{ 15, SHT_STRTAB, 0, 0, names, len, 0, 0, 1, 0 },
-		};
-
-		memcpy(file, &elf, sizeof(elf));
-		memcpy(file + syms + sizeof(sym), &sym, sizeof(sym));
-		memcpy(file + heads, sections, sizeof(sections));
+		ai__file32(file, addr, len);
 	}
 	return ART_FILE_SZ;
 }

@@ -5,6 +5,7 @@
  * bounded.
  */
 #include "symbol/languages/frame_places.h"
+#include "symbol/unwind/cfi.h"
 #include "tests/art_image.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -12,7 +13,7 @@
 
 static struct {
 	struct fuzz fuzz;
-	uint64_t names, nameless;
+	uint64_t names, nameless, rows;
 } run;
 
 static void damage(struct art_image *im)
@@ -42,6 +43,13 @@ static bool stack_holds(struct art_image *im, uint64_t t_ns)
 {
 	const char *name = ai__name(im, ART_CODE + fuzz__below(&run.fuzz, 0x40 * METHODS), t_ns);
 
+	for (unsigned i = 0; i < METHODS; i++) {
+		struct cfi *cfi;
+		const struct cfi_row *row =
+			language_art.row(&im->art, ART_CODE + 0x40 * i + 8, i & 1, &cfi);
+
+		run.rows += row && row->has_table;
+	}
 	run.names += name && *name;
 	run.nameless += !name;
 	return im->art.bytes < 2 * ART_BYTES_MAX && im->art.file_cnt <= ART_ENTRIES_MAX &&
@@ -84,8 +92,9 @@ int main(void)
 	}
 	ok(!broken, "round %llu: %s", (unsigned long long)run.fuzz.round,
 	   broken ?: "all promises hold");
-	ok(run.names && run.nameless, "%llu frames have names, %llu have none",
-	   (unsigned long long)run.names, (unsigned long long)run.nameless);
+	ok(run.names && run.nameless && run.rows,
+	   "%llu frames have names, %llu have none, %llu rows", (unsigned long long)run.names,
+	   (unsigned long long)run.nameless, (unsigned long long)run.rows);
 	ai__end(&im);
 	fuzz__report(&run.fuzz);
 	cost__ok(&run.fuzz.cost);

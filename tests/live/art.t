@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Names of JIT code on a stand-in for Android's runtime (programs/art_app.c): its methods appear, are put
+"""Stacks through JIT code on a stand-in for Android's runtime (programs/art_app.c): its methods appear, are put
 together, compressed and replaced while it runs. The program says which ones it called when."""
 import os
 import re
@@ -24,7 +24,7 @@ def methods(stack):
 
 
 def check_names(tap, turns, blocks):
-    named = frames = stacks = 0
+    named = frames = stacks = whole = 0
     wrong, bare = [], []
     for block in blocks:
         turn = turn_of(turns, block)
@@ -32,6 +32,7 @@ def check_names(tap, turns, blocks):
             if not any(frame.get("function") == "spin" for frame in sample["stack"]):
                 continue
             stacks += 1
+            whole += any(frame.get("function") == "main" for frame in sample["stack"])
             frames += LEVELS
             found = methods(sample["stack"])
             want = [f"com.example.G{turn}.level{level}" for level in reversed(range(LEVELS))]
@@ -42,6 +43,7 @@ def check_names(tap, turns, blocks):
             elif right < LEVELS:
                 bare.append((turn, found))
     tap.check(stacks >= TURNS, f"{stacks} stacks of {len(blocks)} blocks")
+    tap.check(whole >= ENOUGH * stacks, f"{whole} stacks reach main")
     tap.check(named >= ENOUGH * frames > 0, f"{named} of {frames} methods have their names", *bare[:3])
     tap.check(not wrong, f"{len(wrong)} of {stacks} stacks have a wrong name", *wrong[:3])
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* ART's lists of JIT code (user/symbol/languages/art.h), in this process's memory. */
 #include "symbol/languages/frame_places.h"
+#include "symbol/unwind/cfi.h"
 #include "tests/art_image.h"
 #include "tests/tap.h"
 
@@ -73,6 +74,35 @@ static void check_locks(struct art_image *im)
 	is_str(ai__name(im, code(0), 104), "a.A.a", "what it was before is still known");
 }
 
+/* Distance from the stack pointer to its value in the caller at an address; -1: no table. */
+static int depth_at(struct art_image *im, uint64_t pc, uint64_t t_ns)
+{
+	const struct cfi_row *row;
+	struct cfi *cfi;
+
+	im->reader.at_ns = t_ns;
+	target_memory__begin(im->target, "/proc", getpid());
+	row = language_art.row(&im->art, pc, true, &cfi);
+	return row && row->has_table && row->cfa.reg == 7 ? row->cfa.value : -1;
+}
+
+static void check_tables(struct art_image *im)
+{
+	ai__fill(im, layouts[0].file, ART_ANDROID2);
+	for (unsigned i = 0; i < 2 * ART_CFI_MAX; i++)
+		ai__method(im, i, code(i), "a.A.a", 10 + i);
+	is_int(depth_at(im, code(0), 1000), 8, "the first byte of a method");
+	is_int(depth_at(im, code(0) + 1, 1000), 40, "the rest of it");
+	is_int(depth_at(im, code(1) + 1, 1000), 40, "another one");
+	is_int(depth_at(im, code(200), 1000), -1, "no method");
+	for (unsigned i = 0; i < 2 * ART_CFI_MAX; i++)
+		depth_at(im, code(i), 2000 + i);
+	is_uint(im->art.cfi_cnt, ART_CFI_MAX, "not more tables are open");
+	is_int(depth_at(im, code(0) + 1, 3000), 40, "one that was closed");
+	ai__set(im, ART_DESCRIPTOR + 24 + 20, 7, 4);
+	is_int(depth_at(im, code(0) + 1, 4000), -1, "a list that is being changed");
+}
+
 static void check_refused(struct art_image *im)
 {
 	ai__fill(im, layouts[0].file, ART_ANDROID2);
@@ -136,6 +166,7 @@ int main(void)
 		for (unsigned v = ART_OLD; v <= ART_ANDROID2; v++)
 			check_layout(&im, i, v);
 	check_locks(&im);
+	check_tables(&im);
 	check_refused(&im);
 	check_cycles(&im);
 	check_many(&im);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // An app on the stand-in for ART: an epoll loop whose handler calls five methods of JIT code, each
-// in the next, the last of which spins for 50 ms. Each turn has methods of its own, "com.example.
-// G<turn>.level<0 to 4>", whose code takes the place of older ones. They have a file of symbols
-// each. Those of every third turn get one file together, compressed in half of the cases, and the
-// single ones are removed. Prints of each turn: its number, begin and end in ns of the wall clock.
+// in the next, the last of which spins for 50 ms. They keep no frame pointer. Each turn has methods
+// of its own, "com.example.G<turn>.level<0 to 4>", whose code takes the place of older ones. They
+// have a file of symbols and unwind tables each. Those of every third turn get one file together,
+// compressed in half of the cases, and the single ones are removed. Prints of each turn: its
+// number, begin and end in ns of the wall clock.
+#define _GNU_SOURCE
 #include <elf.h>
 #include <lzma.h>
 #include <stdint.h>
@@ -26,9 +28,18 @@
 void *art_add(const void *symfile, uint64_t size);
 void art_remove(void *entry);
 
-// push %rbp; mov %rsp, %rbp; add $8, %rdi; call *(%rdi); pop %rbp; ret
-static const uint8_t code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83,
-				0xc7, 0x08, 0xff, 0x17, 0x5d, 0xc3 };
+// push %rbp; sub $16, %rsp; mov $17, %ebp; add $8, %rdi; call *(%rdi); lea 2(%rip), %rax;
+// jmp *%rax; add $16, %rsp; pop %rbp; ret: no frame pointer, as in ART's code, and a way to the
+// return that reading the code does not tell
+static const uint8_t code[] = { 0x55, 0x48, 0x83, 0xec, 0x10, 0xbd, 0x11, 0x00, 0x00, 0x00, 0x48,
+				0x83, 0xc7, 0x08, 0xff, 0x17, 0x48, 0x8d, 0x05, 0x02, 0x00, 0x00,
+				0x00, 0xff, 0xe0, 0x48, 0x83, 0xc4, 0x10, 0x5d, 0xc3 };
+
+// Its unwind table: .debug_frame
+static const uint8_t cie[] = { 16,   0,	   0,  0,    0xff, 0xff, 0xff, 0xff, 1, 0,
+			       0x01, 0x78, 16, 0x0c, 7,	   8,	 0x90, 1,    0, 0 };
+static const uint8_t steps[] = { 0x41, 0x0e, 16, 0x86, 2,    0x44, 0x0e, 32,
+				 0x58, 0x0e, 16, 0x41, 0xc6, 0x0e, 8,	 0 };
 
 static uint8_t *memory;
 static void *entries[SLOTS]; // NULL: of a file with several
@@ -57,7 +68,7 @@ static size_t add(uint8_t *file, size_t at, const void *from, size_t len)
 	return at + len;
 }
 
-// The names, and .symtab with them. Returns the end.
+// The names, .debug_frame, and .symtab with the names. Returns the end.
 static size_t add_symbols(uint8_t *file, size_t at, Elf64_Shdr *heads, const char *names[],
 			  size_t cnt)
 {
@@ -74,6 +85,18 @@ static size_t add_symbols(uint8_t *file, size_t at, Elf64_Shdr *heads, const cha
 	}
 	heads[3].sh_size = at - heads[3].sh_offset;
 	at = (at + 7) & ~7ul;
+	heads[5] = (Elf64_Shdr){ .sh_name = 48, .sh_type = SHT_PROGBITS, .sh_offset = at };
+	at = add(file, at, cie, sizeof(cie));
+	for (size_t i = 0; i < cnt; i++) {
+		uint32_t head[2] = { 4 + 16 + sizeof(steps), 0 };
+		uint64_t range[2] = { heads[1].sh_addr + i * SLOT_SZ, sizeof(code) };
+
+		at = add(file, at, head, sizeof(head));
+		at = add(file, at, range, sizeof(range));
+		at = add(file, at, steps, sizeof(steps));
+	}
+	heads[5].sh_size = at - heads[5].sh_offset;
+	at = (at + 7) & ~7ul;
 	heads[2] = (Elf64_Shdr){ .sh_name = 7,
 				 .sh_type = SHT_SYMTAB,
 				 .sh_offset = at,
@@ -83,20 +106,21 @@ static size_t add_symbols(uint8_t *file, size_t at, Elf64_Shdr *heads, const cha
 	return add(file, at, syms, heads[2].sh_size);
 }
 
-// An ELF file with .text (no bytes, at an absolute address) and .symtab, as ART's; or around
-// another one.
+// An ELF file with .text (no bytes, at an absolute address), .symtab and .debug_frame, as ART's; or
+// around another one.
 static size_t make_file(uint8_t *file, uint64_t text, uint64_t text_size, const char *names[],
 			size_t cnt, const uint8_t *inner, size_t inner_size)
 {
-	static const char strings[] = "\0.text\0.symtab\0.strtab\0.shstrtab\0.gnu_debugdata";
-	Elf64_Shdr heads[5] = {};
+	static const char strings[] =
+		"\0.text\0.symtab\0.strtab\0.shstrtab\0.gnu_debugdata\0.debug_frame";
+	Elf64_Shdr heads[6] = {};
 	Elf64_Ehdr elf = { .e_ident = ELFMAG "\2\1\1",
 			   .e_type = ET_DYN,
 			   .e_machine = EM_X86_64,
 			   .e_version = 1,
 			   .e_ehsize = sizeof(elf),
 			   .e_shentsize = sizeof(*heads),
-			   .e_shnum = 5,
+			   .e_shnum = 6,
 			   .e_shstrndx = 4 };
 	size_t at = sizeof(elf);
 
@@ -215,10 +239,13 @@ int main(void)
 	struct epoll_event event = { .events = EPOLLIN };
 	struct itimerspec every = { { 0, 90000000 }, { 0, 90000000 } };
 	int epoll = epoll_create1(0), timer = timerfd_create(CLOCK_MONOTONIC, 0);
+	int cache = memfd_create("jit-cache", 0);
 	uint64_t ticks;
 
-	memory = mmap(NULL, (SLOTS + OLD) * SLOT_SZ, PROT_READ | PROT_WRITE | PROT_EXEC,
-		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (cache < 0 || ftruncate(cache, (SLOTS + OLD) * SLOT_SZ))
+		return 1;
+	memory = mmap(NULL, (SLOTS + OLD) * SLOT_SZ, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_SHARED,
+		      cache, 0);
 	for (unsigned i = 0; i < SLOTS; i++)
 		files[i] = calloc(1, FILE_SZ);
 	for (unsigned i = 0; i < SLOTS / LEVELS; i++)

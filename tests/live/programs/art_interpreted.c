@@ -2,8 +2,8 @@
 // An app on the stand-in for ART that interprets: an epoll loop whose handler loads a DEX file and
 // runs its methods, each in the next, for 50 ms. Arguments: DEX files, with an offset in each (in
 // an archive: of its entry). They are mapped or copied to memory, at the place of the one from
-// eleven turns before, which is unloaded. Prints of each turn: its number, begin and end in ns of the wall
-// clock.
+// eleven turns before, which is unloaded. Prints of each turn: its number, begin and end in ns of
+// the wall clock.
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -10,6 +10,7 @@
 
 #include "symbol/elf/elf.h"
 #include "symbol/languages/frame_places.h"
+#include "symbol/unwind/cfi.h"
 
 #define METHOD_NAME_MAX 512
 
@@ -72,8 +73,8 @@ static bool find_place(void *state, const struct native_frame *frame, uint64_t *
 {
 	struct art *art = state;
 	struct place_function function = {};
-	const struct art_symfile *file;
 	const struct symbol *sym;
+	struct art_symfile *file;
 	char name[METHOD_NAME_MAX];
 	uint64_t key[2];
 
@@ -98,6 +99,18 @@ static bool find_place(void *state, const struct native_frame *frame, uint64_t *
 	return true;
 }
 
+/* Code that ART compiles keeps no frame pointer. */
+static const struct cfi_row *find_row(void *state, uint64_t pc, bool exact, struct cfi **ret_cfi)
+{
+	struct art *art = state;
+	struct art_symfile *file;
+
+	*ret_cfi = NULL;
+	if (update(art) && art_jit__find(art, pc - !exact, art->stack_ns, &file))
+		*ret_cfi = art_jit__cfi(art, file);
+	return *ret_cfi ? cfi__row(*ret_cfi, pc, exact) : NULL;
+}
+
 static size_t bytes(const void *state)
 {
 	const struct art *art = state;
@@ -111,7 +124,7 @@ static void end(void *state)
 	struct art *art = state;
 
 	for (size_t i = 0; i < art->file_cnt; i++)
-		symtab__free(&art->files[i].tab);
+		art_symfile__free(&art->files[i]);
 	free(art->files);
 	free(art->jit.keys);
 	art_dex__free(art);
@@ -125,6 +138,7 @@ const struct language language_art = {
 	.open = open_file,
 	.start = start,
 	.place = find_place,
+	.row = find_row,
 	.bytes = bytes,
 	.end = end,
 };

@@ -25,6 +25,8 @@
 #define ART_ENTRIES_MAX 8192u
 #define ART_SYMFILE_MAX (1u << 20)
 #define ART_BYTES_MAX	(8u << 20)   /* of all symbols */
+#define ART_FRAMES_MAX	(256u << 10) /* bytes of a file's unwind tables */
+#define ART_CFI_MAX	64u	     /* files whose tables are open */
 #define ART_READS_FIRST 512u	     /* of the first stack: some 40 ms */
 #define ART_READS	96u	     /* of a later one */
 
@@ -77,10 +79,16 @@ struct art_list {
 	size_t cnt, cap;
 };
 
-/* A file of symbols. */
+/* A file of symbols and unwind tables. */
 struct art_symfile {
 	uint64_t ts_ns, begin, end;
 	struct symtab tab;
+	uint16_t machine;
+	bool eh;
+	void *frames; /* .debug_frame, or .eh_frame (eh); NULL: none */
+	size_t frames_sz;
+	struct cfi *cfi; /* NULL: not needed yet, or not lately */
+	uint64_t cfi_used;
 };
 
 /* What is mapped around an address. */
@@ -120,7 +128,8 @@ struct art {
 	uint8_t page[ART_PAGE];
 	struct art_list jit;
 	struct art_symfile *files;
-	size_t file_cnt, file_cap, bytes;
+	size_t file_cnt, file_cap, bytes, cfi_cnt;
+	uint64_t cfi_tick;
 	/* DEX files */
 	uint64_t dex_stack_ns; /* the stack for which their list was walked */
 	bool dex_walked;
@@ -163,16 +172,20 @@ void art_list__walk(struct art *art, struct art_list *list, art_take_fn take);
 
 bool art_jit__take(struct art *art, const struct art_head *head, const struct art_entry *entry);
 
-/* Reads the functions of an ELF file into tab. 0 or -errno. is64: what it must be. */
-int art_symfile__parse(const void *bytes, size_t size, bool is64, struct symtab *tab,
+/* Reads functions and tables of an ELF file. 0 or -errno; free it then, too. is64: what it is. */
+int art_symfile__parse(const void *bytes, size_t size, bool is64, struct art_symfile *ret,
 		       size_t *ret_unpacked);
+void art_symfile__free(struct art_symfile *file);
 
 /*
  * The method at an address at a time (CLOCK_MONOTONIC): of the symbols that were there then, the
  * latest. NULL: none, or several without a time. The symbol is valid until the next walk.
  */
 const struct symbol *art_jit__find(const struct art *art, uint64_t pc, uint64_t t_ns,
-				   const struct art_symfile **ret_file);
+				   struct art_symfile **ret_file);
+
+/* The unwind tables of a file; NULL: it has none. Valid for the next ART_CFI_MAX calls. */
+struct cfi *art_jit__cfi(struct art *art, struct art_symfile *file);
 
 /* --- art_source.c: the bytes of a DEX file: of the file that is mapped there, else of memory */
 

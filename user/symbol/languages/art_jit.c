@@ -4,12 +4,43 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "symbol/elf/debugfile.h"
 #include "symbol/elf/elf.h"
+#include "symbol/unwind/cfi.h"
 
-/* ART compresses the symbols of methods that it has put together. */
-static int parse_packed(const struct elf *elf, bool is64, struct symtab *tab, size_t *ret_unpacked)
+/* Copies the unwind tables. A file without them is good for names. */
+static void keep_frames(const struct elf *elf, struct art_symfile *ret)
+{
+	const struct elf_section *sec = elf__section(elf, ".debug_frame");
+
+	ret->eh = !sec;
+	if (!sec)
+		sec = elf__section(elf, ".eh_frame");
+	if (!sec || !sec->size || sec->size > ART_FRAMES_MAX || sec->flags & SHF_COMPRESSED)
+		return;
+	ret->frames = malloc(sec->size);
+	ret->frames_sz = sec->size;
+	if (ret->frames && image__read(&elf->img, sec->offset, ret->frames, sec->size)) {
+		free(ret->frames);
+		ret->frames = NULL;
+	}
+}
+
+static int parse_plain(const struct elf *elf, bool is64, struct art_symfile *ret)
+{
+	int res = elf->is64 == is64 ? elfsym__read(elf, SHT_SYMTAB, &ret->tab) : -ENOEXEC;
+
+	ret->machine = elf->machine;
+	if (!res)
+		keep_frames(elf, ret);
+	return res;
+}
+
+/* ART compresses methods that it has put together. */
+static int parse_packed(const struct elf *elf, bool is64, struct art_symfile *ret,
+			size_t *ret_unpacked)
 {
 	struct elf inner;
 	struct image img;
@@ -21,14 +52,14 @@ static int parse_packed(const struct elf *elf, bool is64, struct symtab *tab, si
 	image__of_mem(&img, bytes, *ret_unpacked);
 	res = elf__open(&inner, &img);
 	if (!res) {
-		res = inner.is64 == is64 ? elfsym__read(&inner, SHT_SYMTAB, tab) : -ENOEXEC;
+		res = parse_plain(&inner, is64, ret);
 		elf__close(&inner);
 	}
 	free(bytes);
 	return res;
 }
 
-int art_symfile__parse(const void *bytes, size_t size, bool is64, struct symtab *tab,
+int art_symfile__parse(const void *bytes, size_t size, bool is64, struct art_symfile *ret,
 		       size_t *ret_unpacked)
 {
 	struct image img;
@@ -36,19 +67,23 @@ int art_symfile__parse(const void *bytes, size_t size, bool is64, struct symtab 
 	int res;
 
 	*ret_unpacked = 0;
-	symtab__init(tab);
+	*ret = (struct art_symfile){};
+	symtab__init(&ret->tab);
 	image__of_mem(&img, bytes, size);
 	res = elf__open(&elf, &img);
 	if (res)
 		return res;
-	if (elf.is64 != is64)
-		res = -ENOEXEC;
-	else if (elf__section(&elf, ".gnu_debugdata"))
-		res = parse_packed(&elf, is64, tab, ret_unpacked);
-	else
-		res = elfsym__read(&elf, SHT_SYMTAB, tab);
+	res = elf__section(&elf, ".gnu_debugdata") ? parse_packed(&elf, is64, ret, ret_unpacked)
+						   : parse_plain(&elf, is64, ret);
 	elf__close(&elf);
 	return res;
+}
+
+void art_symfile__free(struct art_symfile *file)
+{
+	symtab__free(&file->tab);
+	free(file->frames);
+	cfi__free(file->cfi);
 }
 
 static struct art_symfile *add_file(struct art *art)
@@ -74,7 +109,7 @@ static void keep(struct art *art, struct art_symfile *file)
 	for (size_t i = 0; i < tab->cnt; i++)
 		if (tab->syms[i].addr + tab->syms[i].size > file->end)
 			file->end = tab->syms[i].addr + tab->syms[i].size;
-	art->bytes += symtab__bytes(tab);
+	art->bytes += symtab__bytes(tab) + file->frames_sz;
 	art->file_cnt++;
 }
 
@@ -98,24 +133,26 @@ bool art_jit__take(struct art *art, const struct art_head *head, const struct ar
 		free(bytes);
 		return false;
 	}
-	*file = (struct art_symfile){ .ts_ns = entry->ts_ns };
-	res = art_symfile__parse(bytes, entry->size, art->file->is64, &file->tab, &unpacked);
+	res = art_symfile__parse(bytes, entry->size, art->file->is64, file, &unpacked);
+	file->ts_ns = entry->ts_ns;
 	free(bytes);
 	unpacked /= ART_PAGE; /* costs about as much as a read */
 	art->reads_left -= unpacked < art->reads_left ? unpacked : art->reads_left;
 	if (!res)
 		keep(art, file);
+	else
+		art_symfile__free(file);
 	return true;
 }
 
 const struct symbol *art_jit__find(const struct art *art, uint64_t pc, uint64_t t_ns,
-				   const struct art_symfile **ret_file)
+				   struct art_symfile **ret_file)
 {
-	const struct art_symfile *best = NULL;
+	struct art_symfile *best = NULL;
 	const struct symbol *ret = NULL;
 
 	for (size_t i = 0; i < art->file_cnt; i++) {
-		const struct art_symfile *file = &art->files[i];
+		struct art_symfile *file = &art->files[i];
 		const struct symbol *sym;
 
 		if (pc < file->begin || pc >= file->end || (t_ns && file->ts_ns > t_ns))
@@ -130,4 +167,41 @@ const struct symbol *art_jit__find(const struct art *art, uint64_t pc, uint64_t 
 	}
 	*ret_file = best;
 	return ret;
+}
+
+/* --- unwind tables */
+
+static void close_oldest(struct art *art)
+{
+	struct art_symfile *oldest = NULL;
+
+	for (size_t i = 0; i < art->file_cnt; i++)
+		if (art->files[i].cfi && (!oldest || art->files[i].cfi_used < oldest->cfi_used))
+			oldest = &art->files[i];
+	cfi__free(oldest->cfi);
+	oldest->cfi = NULL;
+	art->cfi_cnt--;
+}
+
+struct cfi *art_jit__cfi(struct art *art, struct art_symfile *file)
+{
+	struct cfi_table table = { .size = file->frames_sz,
+				   .eh = file->eh,
+				   .is64 = art->file->is64,
+				   .machine = file->machine,
+				   .begin = file->begin,
+				   .end = file->end };
+
+	file->cfi_used = ++art->cfi_tick;
+	if (file->cfi || !file->frames)
+		return file->cfi;
+	if (art->cfi_cnt == ART_CFI_MAX)
+		close_oldest(art);
+	table.mem = malloc(table.size);
+	if (!table.mem)
+		return NULL;
+	memcpy(table.mem, file->frames, table.size);
+	file->cfi = cfi__of_table(&table);
+	art->cfi_cnt += file->cfi != NULL;
+	return file->cfi;
 }

@@ -343,6 +343,15 @@ static bool is_nameless(struct language_process *state, const struct reading *re
 	return !state->named && state->nameless >= NAMELESS_MAX;
 }
 
+static void begin_stack(struct process_env *env, struct process *process,
+			struct language_process *state)
+{
+	target_memory__begin(state->reader.mem, env->proc, process->living);
+	state->reader.pid = process->living;
+	state->reader.at_ns = process->maps.at_ns;
+	state->reader.searches = 0;
+}
+
 void language__read(struct process_env *env, struct process *process, struct native_frame *frames,
 		    size_t cnt, struct unwound *ret)
 {
@@ -353,10 +362,7 @@ void language__read(struct process_env *env, struct process *process, struct nat
 	if (!readings)
 		return;
 	mark_borrowed(frames, cnt);
-	target_memory__begin(state->reader.mem, env->proc, process->living);
-	state->reader.pid = process->living;
-	state->reader.at_ns = process->maps.at_ns;
-	state->reader.searches = 0;
+	begin_stack(env, process, state);
 	read_all(state, frames, cnt, readings);
 	for (size_t i = 0; i < cnt; i++)
 		if (readings[i].progress == FRAME_NAMED)
@@ -364,6 +370,18 @@ void language__read(struct process_env *env, struct process *process, struct nat
 	if (is_nameless(state, readings, cnt))
 		count_unknown(process, region);
 	free(readings);
+}
+
+const struct cfi_row *language__row(struct process_env *env, struct process *process, uint64_t pc,
+				    bool exact, struct cfi **ret_cfi)
+{
+	const struct region *region;
+	struct language_process *state = process_of(env, process, &region);
+
+	if (!state || !state->language->row)
+		return NULL;
+	begin_stack(env, process, state);
+	return state->language->row(state->state, pc, exact, ret_cfi);
 }
 
 bool language__name(struct process_env *env, struct process *process, struct pool *pool,

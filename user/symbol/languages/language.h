@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct cfi;
+struct cfi_row;
 struct elf;
 struct frame;
 struct heap_language;
@@ -85,6 +87,11 @@ struct language {
 	 * reader->later is set.
 	 */
 	bool (*place)(void *state, const struct native_frame *frame, uint64_t *ret_key);
+	/*
+	 * The row of the unwind table of code that the runtime made, see cfi__row; NULL: it has
+	 * none. Op NULL: the runtime gives no tables. ret_cfi: valid for the next 63 calls.
+	 */
+	const struct cfi_row *(*row)(void *state, uint64_t pc, bool exact, struct cfi **ret_cfi);
 };
 
 extern const struct language language_v8;      /* v8_frame.c */
@@ -143,6 +150,13 @@ size_t language_process__bytes(const struct language_process *state);
  */
 void language__read(struct process_env *env, struct process *process, struct native_frame *frames,
 		    size_t cnt, struct unwound *ret);
+
+/*
+ * The row of the unwind table for an address in code that a runtime made, as language.row, at the
+ * time maps.at_ns. NULL: there is none.
+ */
+const struct cfi_row *language__row(struct process_env *env, struct process *process, uint64_t pc,
+				    bool exact, struct cfi **ret_cfi);
 
 /*
  * Fills a frame for a function that language__read added. Returns false when its name is not known:

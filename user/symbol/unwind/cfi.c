@@ -161,6 +161,31 @@ struct cfi *cfi__new(int fd, struct image_part part, void *mem, size_t size)
 	return cfi;
 }
 
+/* One segment says that offsets are addresses. */
+struct cfi *cfi__of_table(const struct cfi_table *table)
+{
+	const struct elf_section at = {};
+	struct cfi *cfi = calloc(1, sizeof(*cfi));
+
+	if (cfi)
+		cfi->loads = malloc(sizeof(*cfi->loads));
+	if (!cfi || !cfi->loads) {
+		free(cfi);
+		free(table->mem);
+		return NULL;
+	}
+	cfi->loads[0] = (struct elf_segment){ .vaddr = table->begin,
+					      .offset = table->begin,
+					      .file_size = table->end - table->begin };
+	cfi->load_cnt = 1;
+	cfi->is_elf = cfi->no_file = true;
+	cfi->is64 = table->is64;
+	cfi->machine = table->machine;
+	image__of_mem(&cfi->img, NULL, 0);
+	add_memory(cfi, table->mem, &at, table->size, table->eh, false);
+	return cfi;
+}
+
 static void clear(struct cfi *cfi)
 {
 	free(cfi->slots);
@@ -383,7 +408,7 @@ const struct cfi_row *cfi__row(struct cfi *cfi, uint64_t offset, bool exact)
 		if (slot->key)
 			return slot;
 	}
-	if ((!cfi->mem && !is_open(cfi)) || make_room(cfi))
+	if ((!cfi->mem && !cfi->no_file && !is_open(cfi)) || make_room(cfi))
 		return NULL;
 	fill(cfi, offset, exact, &fresh);
 	/* arm's own tables say nothing of prologues, where only a leaf can be */

@@ -69,6 +69,21 @@ struct cfi;
 struct cfi *cfi__new(int fd, struct image_part part, void *mem, size_t size);
 void cfi__free(struct cfi *cfi); /* accepts NULL */
 
+/* A table without a file, of code at [begin, end) in a process's memory. */
+struct cfi_table {
+	void *mem; /* malloc'ed: .debug_frame, or .eh_frame (eh) at address 0 */
+	size_t size;
+	bool eh, is64;
+	uint16_t machine; /* EM_* */
+	uint64_t begin, end;
+};
+
+/*
+ * Opens such a table. Offsets of cfi__row are addresses of the process; behind_call is not set.
+ * Takes ownership of table->mem. NULL: out of memory.
+ */
+struct cfi *cfi__of_table(const struct cfi_table *table);
+
 /*
  * The descriptor may be closed at any time. The caller sets it again when it asks for an address
  * that is not cached.

@@ -78,6 +78,7 @@ struct cfi {
 	struct image img;
 	struct image_part part; /* the part of the file that img covers */
 	void *mem;		/* owned, or NULL: then img owns a descriptor */
+	bool no_file;		/* only a table in memory */
 	uint64_t written_ns;	/* modification time of the file when fd was set */
 	bool watched;		/* the file must keep that modification time */
 	bool is64, is_elf, debug_wanted, packed_wanted;

@@ -197,8 +197,11 @@ bool walk__place(struct walk *w, uint64_t pc, bool exact, struct unwind_place *r
 	ret->region = pc ? proc_maps__find(&w->process->maps, pc - !exact) : NULL;
 	if (!ret->region)
 		return false;
-	row = tables__row(w->env, w->process, ret->region, pc, exact, &cfi);
-	if (row) {
+	if (ret->region->mapped->is_art_jit)
+		row = language__row(w->env, w->process, pc, exact, &cfi);
+	else
+		row = tables__row(w->env, w->process, ret->region, pc, exact, &cfi);
+	if (row && (row->has_table || !ret->region->mapped->is_art_jit)) {
 		ret->row = *row;
 		ret->cfi = cfi;
 		ret->row.has_table &= cfi__machine(cfi) == w->arch->machine;
@@ -235,7 +238,7 @@ bool walk__is_return(struct walk *w, const struct unwind_place *place, bool othe
 {
 	int res;
 
-	if (place->cfi)
+	if (place->cfi && !place->region->mapped->is_art_jit)
 		return place->row.behind_call || (place->row.of_go && is_goexit(w, place));
 	if (walk__is_in_java(w, place))
 		return java_code__returns_to(w->env, w->process, place->region, place->pc);
