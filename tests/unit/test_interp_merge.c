@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Python's frames in place of the function that evaluates them. */
+#include "model/script_owner.h"
 #include "model/stack.h"
 
 #include <stdlib.h>
@@ -122,6 +123,33 @@ static void check_natives(const char *native, const char *script, const char *wa
 	free(scripts);
 }
 
+static unsigned rank(const char *function)
+{
+	const struct frame frame = { .function = function, .language = "java", .app = true };
+
+	return script_owner__rank(&frame);
+}
+
+/* Of Android: the app's classes, then those that it brings along, then the system's. */
+static void check_java(void)
+{
+	static const char *const system[] = {
+		"android.os.Looper.loop", "com.android.internal.os.ZygoteInit.main",
+		"java.lang.Thread.run",	  "dalvik.system.VMRuntime.gc",
+		"libcore.io.Linux.open",
+	};
+	static const char *const libraries[] = { "androidx.a.B.c", "kotlin.A.b", "kotlinx.a.B.c" };
+	static const char *const own[] = { "com.example.Main.run", "androidy.A.b",
+					   "com.android.systemui.A.b", "kotlinish.A.b" };
+
+	for (size_t i = 0; i < sizeof(system) / sizeof(*system); i++)
+		is_uint(rank(system[i]), SCRIPT_RUNTIME, "%s is the system's", system[i]);
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
+		is_uint(rank(libraries[i]), 1, "%s is a library's", libraries[i]);
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		is_uint(rank(own[i]), SCRIPT_APPLICATION, "%s is the app's", own[i]);
+}
+
 static void check_languages(void)
 {
 	check_natives("parse jit call jit main", "1:f@a.js 3:g@a.js", "parse f* call g* main");
@@ -164,5 +192,6 @@ int main(void)
 	check("E py::f:m.py E py::h:m.py main _start", "f! h!", whole, "f* h* main _start");
 	check("c E", "", cut, "c* _PyEval_EvalFrameDefault*");
 	check_languages();
+	check_java();
 	return tap__done();
 }

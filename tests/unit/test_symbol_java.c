@@ -51,9 +51,17 @@ static void test_settle(void)
 				       JIT("StubRoutines (1)") };
 	struct frame machine[] = { LIB("GCTask::run", "/x/libjvm.so"), LIB(NULL, "/x/libjvm.so") };
 	struct frame native[] = { LIB("compress", "/srv/libnative.so"), JAVA("void a.B.c()") };
+	struct frame android[] = { LIB("art_jni_trampoline", "/x/boot.oat"),
+				   JAVA("android.os.Handler.dispatchMessage"),
+				   JAVA("androidx.a.B.c"),
+				   JAVA("com.example.Main.handleMessage"),
+				   JAVA("kotlin.collections.A.b"),
+				   JAVA("com.android.internal.os.ZygoteInit.main") };
 	struct frame nameless[] = { LIB("Parker::park", "/x/libjvm.so"), JIT(NULL) };
 
 	is_uint(settled(own, CNT(own)), 1 << 5 | 1 << 6, "the program's own classes");
+	android[0].app = false; /* by resolve.c */
+	is_uint(settled(android, CNT(android)), 1 << 3, "an app's own class on Android");
 	is_uint(settled(of_jdk, CNT(of_jdk)), 1 << 2,
 		"a package whose name only begins like the JDK's");
 	is_uint(settled(library, CNT(library)), 1, "the class library if there is nothing else");

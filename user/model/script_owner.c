@@ -23,6 +23,13 @@ static const struct {
 	{ "java", FUNCTION_BEGINS, "jdk.", true },
 	{ "java", FUNCTION_BEGINS, "sun.", true },
 	{ "java", FUNCTION_BEGINS, "com.sun.", true },
+	{ "java", FUNCTION_BEGINS, "android.", true },
+	{ "java", FUNCTION_BEGINS, "com.android.internal.", true },
+	{ "java", FUNCTION_BEGINS, "dalvik.", true },
+	{ "java", FUNCTION_BEGINS, "libcore.", true },
+	{ "java", FUNCTION_BEGINS, "androidx.", false }, /* these are parts of the app's file */
+	{ "java", FUNCTION_BEGINS, "kotlin.", false },
+	{ "java", FUNCTION_BEGINS, "kotlinx.", false },
 	{ "python", FILE_HAS, "/site-packages/", false },
 	{ "python", FILE_HAS, "/dist-packages/", false },
 };

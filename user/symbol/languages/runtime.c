@@ -268,7 +268,20 @@ bool javascript__split(char *name, const char **ret_function, const char **ret_f
 /* In order of preference: the first owner that a stack has is reported. */
 enum owner { OWNER_APP, OWNER_LIBRARY, OWNER_INTERPRETER, OWNER_MACHINE, OWNER_NOBODY };
 
-static const char *const packages[] = { "java.", "javax.", "jdk.", "sun.", "com.sun." };
+static const char *const packages[] = {
+	"java.",
+	"javax.",
+	"jdk.",
+	"sun.",
+	"com.sun.",
+	"android.",
+	"androidx.",
+	"kotlin.",
+	"kotlinx.",
+	"dalvik.",
+	"com.android.internal.",
+	"libcore.",
+};
 
 static const char *const java_libraries[] = {
 	"libjvm",    "libjava",	  "libjli",	   "libnio",	    "libnet",	 "libzip",
@@ -278,6 +291,30 @@ static const char *const java_libraries[] = {
 bool java__is_machine(const char *module)
 {
 	return !strcmp(text__base_name(module), "libjvm.so");
+}
+
+bool java__is_art(const char *module)
+{
+	static const char *const files[] = { "libart.so", "libartd.so", "libartbase.so",
+					     "libart-compiler.so", "libdexfile.so" };
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		if (!strcmp(text__base_name(module), files[i]))
+			return true;
+	return false;
+}
+
+bool java__is_compiled(const char *module)
+{
+	const char *end = strrchr(module, '.');
+
+	return end && (!strcmp(end, ".oat") || !strcmp(end, ".odex"));
+}
+
+/* "art_jni_trampoline" and "[DEDUPED]" are none. */
+bool java__is_method(const char *function)
+{
+	return strchr(function, '.') && function[0] != '[';
 }
 
 bool java__is_scratch(const char *name)

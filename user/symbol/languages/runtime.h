@@ -48,6 +48,15 @@ bool javascript__split(char *name, const char **ret_function, const char **ret_f
 /* Returns true when the path is that of HotSpot's library. */
 bool java__is_machine(const char *module);
 
+/* Returns true when the path is that of a library of ART, Android's runtime. */
+bool java__is_art(const char *module);
+
+/* Returns true when the path is that of a file with code that ART compiled ahead of time. */
+bool java__is_compiled(const char *module);
+
+/* Returns true when a symbol of such code is a Java method, not glue. */
+bool java__is_method(const char *function);
+
 /*
  * Returns true for the name of memory in which HotSpot's compilers work. Such memory is never run,
  * so a name like this comes from an old map: other code lies there now.

@@ -345,10 +345,15 @@ void resolve__user(const struct resolver *rs, struct process *process, const str
 	name_user(rs, process, region, addr, exact, entry);
 	module = region->mapped->module;
 	function = entry->function;
-	entry->app = !entry->module || !runtime__is(entry->module);
+	entry->app =
+		!entry->module || (!runtime__is(entry->module) && !java__is_art(entry->module));
 	if (function && (runtime__is_glue(function) ||
 			 (module && module->is_static && runtime__is_reserved(function))))
 		entry->app = false;
+	if (function && module && java__is_compiled(entry->module)) {
+		entry->app = java__is_method(function);
+		entry->language = entry->app ? "java" : NULL;
+	}
 }
 
 static const char *kernel_build_id(const struct resolver *rs, const char *module)

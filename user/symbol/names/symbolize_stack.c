@@ -221,6 +221,16 @@ static int add_frames(struct pass *pass, struct stack *stack, size_t *cap, size_
 	return 0;
 }
 
+/* Code that ART compiled: who owns its methods is decided as for HotSpot's. */
+static bool has_compiled_java(const struct stack *stack)
+{
+	for (size_t i = 0; i < stack->frame_cnt; i++)
+		if (stack->frames[i].language && stack->frames[i].module &&
+		    java__is_compiled(stack->frames[i].module))
+			return true;
+	return false;
+}
+
 int symbolizer__stack(struct symbolizer *sym, uint32_t pid, struct stack *stack)
 {
 	struct pass pass = { .sym = sym, .rs = resolver_of(sym) };
@@ -242,7 +252,7 @@ int symbolizer__stack(struct symbolizer *sym, uint32_t pid, struct stack *stack)
 		pass.process->maps.at_ns = stack->t_ns;
 	for (i = 0; !res && i < cnt; i++)
 		res = add_frames(&pass, stack, &cap, i);
-	if (pass.process && pass.process->is_java)
+	if (pass.process && (pass.process->is_java || has_compiled_java(stack)))
 		java__resolve_all(stack->frames, stack->frame_cnt);
 	if (pass.process)
 		pass.process->maps.at_ns = 0;
