@@ -108,6 +108,24 @@ def test_hang(path, kind, links, last):
     ok(again.of("hang") == hangs, f"{kind}: a replay has the same", [hangs, again.of("hang")])
 
 
+def test_several(path, kind):
+    """Two processes may end the wait: both are named, and neither is accused."""
+    case = Case(path, kind, 100000, 2, 1)
+    journal = bad.scratch(f"{kind}.journal")
+    tracer = bad.Tracer("--json", "--hang", "300ms", "--journal", journal, "-p", case.process.pid)
+    case.ask()
+    bad.wait_for(lambda: b'"type":"hang"' in tracer.stdout(), 15)
+    result = tracer.stop()
+    bad.end(case.process)
+    hang = next(iter(result.of("hang")), {})
+    enders = {task["comm"]: task["pid"] for task in hang.get("enders", [])}
+    ok(sorted(enders) == ["other", "partner"] and not hang.get("chain"), f"{kind}: a hang shows who may end it", result)
+    ok(all(f"{comm} (pid {pid})" in hang["cause"]["summary"] for comm, pid in enders.items()), f"{kind}: in words, too", hang.get("cause"))
+    bad.valid(result, f"{kind}: valid records")
+    again = bad.trace("-q", "--json", "replay", journal)
+    ok(again.of("hang") == result.of("hang"), f"{kind}: a replay has the same", again)
+
+
 def test_attach(path):
     """The other thread, which sleeps for a time, may do so in the background: the main thread is in the handler."""
     case = Case(path, "pipe", 100000, 0, 1)
@@ -130,5 +148,7 @@ with tempfile.TemporaryDirectory(prefix="jank-partners-") as built:
         test_all(program, [*((each, 300, 5, 1) for each in KINDS), ("mutex", 300, 20, 2), ("pipe", 300, 0, 2)])
         for each in filter(HANGS.get, (*KINDS, "ofd", "poll")):
             test_hang(program, each, HANGS[each], ("partner" if HANGS[each] == 1 else "far", "sleep"))
+        test_several(program, "shared")
+        test_several(program, "children")
         test_attach(program)
 bad.done()

@@ -28,6 +28,8 @@ static void add_fd(int pid, int fd, const char *link, const char *fdinfo)
 		abort();
 }
 
+static struct fd_holders found;
+
 /* now_ns is later each time, because results are cached. */
 static int find(char *type, dev_t dev)
 {
@@ -35,7 +37,33 @@ static int find(char *type, dev_t dev)
 	const struct mount mount = { .type = type, .dev = dev };
 
 	now_ns += 2 * NS_PER_SEC;
-	return fusedaemon__find(proc, &mount, now_ns);
+	fusedaemons__find(proc, &mount, now_ns, &found);
+	return fd_holders__only(&found);
+}
+
+static int pipe_of(uint64_t inode, bool writes, pid_t not_pid)
+{
+	pipeholders__find(proc, inode, writes, not_pid, &found);
+	return fd_holders__only(&found);
+}
+
+static int socket_of(uint64_t inode, pid_t not_pid)
+{
+	socketholders__find(proc, inode, not_pid, &found);
+	return fd_holders__only(&found);
+}
+
+static int lock_of(const char *lock, const char *name)
+{
+	lockholders__find(proc, lock, name, &found);
+	return fd_holders__only(&found);
+}
+
+/* Both were found, in any order. */
+static bool are(pid_t a, pid_t b)
+{
+	return found.cnt == 2 && ((found.pids[0] == a && found.pids[1] == b) ||
+				  (found.pids[0] == b && found.pids[1] == a));
 }
 
 static void test_pipes(void)
@@ -45,12 +73,13 @@ static void test_pipes(void)
 	add_fd(21, 5, "pipe:[77]", "pos:\t0\nflags:\t02000001\n");
 	add_fd(21, 6, "pipe:[78]", "pos:\t0\nflags:\t01\n");
 	add_fd(22, 7, "pipe:[79]", "pos:\t0\nflags:\t02\n");
-	is_int(pipeholder__only(proc, 77, true, 20), 21, "the only other process that may write");
-	is_int(pipeholder__only(proc, 77, true, 0), 0, "not one of two");
-	is_int(pipeholder__only(proc, 77, false, 0), 20, "the only one that may read");
-	is_int(pipeholder__only(proc, 77, false, 20), 0, "nobody else reads");
-	is_int(pipeholder__only(proc, 79, true, 0), 22, "a FIFO's end may do both");
-	is_int(pipeholder__only(proc, 80, true, 0), 0, "an unknown pipe");
+	is_int(pipe_of(77, true, 20), 21, "the only other process that may write");
+	is_int(pipe_of(77, true, 0), 0, "not one of two");
+	ok(are(20, 21), "but both of them");
+	is_int(pipe_of(77, false, 0), 20, "the only one that may read");
+	is_int(pipe_of(77, false, 20), 0, "nobody else reads");
+	is_int(pipe_of(79, true, 0), 22, "a FIFO's end may do both");
+	is_int(pipe_of(80, true, 0), 0, "an unknown pipe");
 }
 
 static void test_sockets(void)
@@ -58,10 +87,18 @@ static void test_sockets(void)
 	add_fd(30, 3, "socket:[90]", "pos:\t0\n");
 	add_fd(30, 4, "socket:[91]", "pos:\t0\n");
 	add_fd(31, 3, "socket:[91]", "pos:\t0\n");
-	is_int(socketholder__only(proc, 90, 0), 30, "the only process with a socket");
-	is_int(socketholder__only(proc, 91, 0), 0, "not one of two");
-	is_int(socketholder__only(proc, 91, 30), 31, "the only other one");
-	is_int(socketholder__only(proc, 92, 0), 0, "an unknown socket");
+	is_int(socket_of(90, 0), 30, "the only process with a socket");
+	is_int(socket_of(91, 0), 0, "not one of two");
+	ok(are(30, 31), "but both");
+	is_int(socket_of(91, 30), 31, "the only other one");
+	is_int(socket_of(92, 0), 0, "an unknown socket");
+	for (int i = 0; i <= FD_HOLDER_MAX; i++)
+		add_fd(100 + i, 3, i < FD_HOLDER_MAX ? "socket:[93]" : "socket:[94]", "pos:\t0\n");
+	socket_of(93, 0);
+	is_uint(found.cnt, FD_HOLDER_MAX, "as many as the list takes");
+	add_fd(100 + FD_HOLDER_MAX, 4, "socket:[93]", "pos:\t0\n");
+	socket_of(93, 0);
+	is_uint(found.cnt, 0, "no part of more");
 }
 
 static void test_locks(void)
@@ -73,12 +110,11 @@ static void test_locks(void)
 	       "fe:00:7 0 EOF\nlock:\t2: FLOCK  ADVISORY  WRITE 612 "
 	       "fe:00:7 0 EOF\n");
 	add_fd(51, 3, "/run/x.lock", "pos:\t0\nino:\t7\n");
-	is_int(lockholder__only(proc, held, "x.lock"), 50, "the only process with the lock");
-	is_int(lockholder__only(proc, held, "y.lock"), 0, "a file of another name");
-	is_int(lockholder__only(proc, "FLOCK  ADVISORY  WRITE 612 fe:00:7 0 EO", "x.lock"), 0,
-	       "another lock");
+	is_int(lock_of(held, "x.lock"), 50, "the only process with the lock");
+	is_int(lock_of(held, "y.lock"), 0, "a file of another name");
+	is_int(lock_of("FLOCK  ADVISORY  WRITE 612 fe:00:7 0 EO", "x.lock"), 0, "another lock");
 	add_fd(52, 3, "/x.lock", "lock:\t0\nlock:\t9: FLOCK  ADVISORY  WRITE 612 fe:00:7 0 EOF\n");
-	is_int(lockholder__only(proc, held, "x.lock"), 0, "not one of two that have inherited it");
+	is_int(lock_of(held, "x.lock"), 0, "not one of two that have inherited it");
 }
 
 static void add_mounts(int pid, const char *text)
@@ -95,7 +131,8 @@ static int reader(char *type, unsigned minor, uint64_t number)
 	const struct mount mount = { .type = type, .dev = makedev(0, minor) };
 
 	now_ns += 2 * NS_PER_SEC;
-	return ttyreader__find(proc, &mount, number + 3, now_ns);
+	ttyreaders__find(proc, &mount, number + 3, now_ns, &found);
+	return fd_holders__only(&found);
 }
 
 static void test_terminals(void)
@@ -112,10 +149,12 @@ static void test_terminals(void)
 	is_int(reader("devpts", 24, 5), 0, "another number");
 	is_int(reader("devpts", 25, 4), 0, "another file system");
 	is_int(reader("tmpfs", 23, 4), 0, "no terminal");
-	is_int(ttyreader__find(proc, NULL, 7, 0), 0, "no mount");
+	ttyreaders__find(proc, NULL, 7, 0, &found);
+	is_uint(found.cnt, 0, "no mount");
 	add_fd(42, 9, "/dev/pts/ptmx", "flags:\t02\nmnt_id:\t32\nino:\t2\ntty-index:\t4\n");
 	add_mounts(42, "32 31 0:24 / /dev/pts rw - devpts d rw\n");
 	is_int(reader("devpts", 24, 4), 0, "of two readers it may be either");
+	ok(are(41, 42), "both are found");
 }
 
 int main(void)
@@ -133,7 +172,8 @@ int main(void)
 	is_int(find("fuse", makedev(0, 41)), 0, "an unknown connection");
 	is_int(find("tmpfs", makedev(0, 39)), 0, "no FUSE");
 	is_int(find("fusectl", makedev(0, 39)), 0, "its control file system is none");
-	is_int(fusedaemon__find(proc, NULL, 0), 0, "no mount");
+	fusedaemons__find(proc, NULL, 0, &found);
+	is_uint(found.cnt, 0, "no mount");
 	add_fd(11, 5, "/dev/fuse", "pos:\t0\nflags:\t02\n");
 	add_fd(11, 6, "/dev/fuse", "pos:\t0\nflags:\t02\n");
 	is_int(find("fuse", makedev(0, 39)), 9, "a known connection takes precedence");
@@ -142,6 +182,7 @@ int main(void)
 	is_int(find("fuse", makedev(0, 41)), 0, "of two such processes it may be either");
 	add_fd(13, 5, "/dev/fuse", "pos:\t0\nflags:\t02\nfuse_connection:\t40\n");
 	is_int(find("fuse", makedev(0, 40)), 0, "nor of two with the connection");
+	ok(are(8, 13), "but both of them");
 	test_pipes();
 	test_sockets();
 	test_terminals();

@@ -181,6 +181,35 @@ static void test_syncers(void)
 		      "three");
 }
 
+static void check_enders(size_t cnt, const char *want, const char *name)
+{
+	struct block *block = verdict__off_cpu(JANK_STATE_PIPE, 100 * MS, "read",
+					       STACK("k:pipe_read", "c:read", "load"));
+
+	block->enders = calloc(cnt, sizeof(*block->enders));
+	block->ender_cnt = cnt;
+	for (size_t i = 0; i < cnt; i++)
+		block->enders[i] = verdict__task(40 + (uint32_t)i, 40 + (uint32_t)i, "sh");
+	block->enders[cnt - 1].pid = cnt == 2 ? block->pid : block->enders[cnt - 1].pid;
+	check_kind(block, "pipe", want, name);
+}
+
+static void test_enders(void)
+{
+	check_enders(2,
+		     "main thread waited 100 ms for data in a pipe in read ← load; any of sh (pid "
+		     "40) and its own process may end that",
+		     "its own process is one of two that may end the wait");
+	check_enders(3,
+		     "main thread waited 100 ms for data in a pipe in read ← load; any of sh (pid "
+		     "40), sh (pid 41) and sh (pid 42) may end that",
+		     "three");
+	check_enders(5,
+		     "main thread waited 100 ms for data in a pipe in read ← load; any of sh (pid "
+		     "40), sh (pid 41), sh (pid 42) and 2 others may end that",
+		     "five");
+}
+
 static void test_terminal(void)
 {
 	struct block *block = at_terminal("write", "k:n_tty_write", "/dev/pts/3");
@@ -408,6 +437,7 @@ int main(void)
 	test_child();
 	test_terminal();
 	test_syncers();
+	test_enders();
 	test_file_system();
 	test_several();
 	test_part_of_it();

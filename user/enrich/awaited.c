@@ -25,6 +25,16 @@
 #define TEXT_MAX     (256 << 10)
 #define CHILDREN_MAX 1024
 
+bool awaited__set(struct awaited *ret, const struct fd_holders *found)
+{
+	uint32_t pid = (uint32_t)fd_holders__only(found);
+
+	*ret = (struct awaited){ .pid = pid, .tid = pid };
+	if (found->cnt > 1)
+		ret->several = *found;
+	return pid;
+}
+
 /* --- locks, and ends of threads */
 
 static bool find_owner(uint32_t pid, uint32_t tid, struct awaited *ret)
@@ -49,8 +59,8 @@ static bool find_joined(uint32_t pid, const struct blocked_call *call, struct aw
 
 struct children {
 	uint32_t ns_pid; /* the wanted one in the parent's pid namespace; 0: any */
-	uint32_t pid;
-	unsigned cnt;
+	struct fd_holders found;
+	bool too_many;
 };
 
 static void take_child(struct children *children, uint32_t pid)
@@ -67,8 +77,10 @@ static void take_child(struct children *children, uint32_t pid)
 		if (info.ns_pid != children->ns_pid)
 			return;
 	}
-	children->pid = pid;
-	children->cnt++;
+	if (children->found.cnt < FD_HOLDER_MAX)
+		children->found.pids[children->found.cnt++] = (pid_t)pid;
+	else
+		children->too_many = true;
 }
 
 static void take_children(struct children *children, uint32_t pid, const char *tid)
@@ -115,8 +127,7 @@ static bool find_child(uint32_t pid, const struct blocked_call *call, struct awa
 			take_children(&children, pid, entry->d_name);
 	if (dir)
 		closedir(dir);
-	*ret = (struct awaited){ .pid = children.pid, .tid = children.pid };
-	return children.cnt == 1;
+	return !children.too_many && awaited__set(ret, &children.found);
 }
 
 /* --- locks of files */
@@ -192,20 +203,22 @@ static bool name_file(uint32_t pid, uint32_t tid, int32_t fd, char ret[48])
  * A lock of flock has the number of the process that took it, which may have ended since: its open
  * file remains with the processes that have inherited it.
  */
-static uint32_t holder_of(const char *lock, uint32_t pid, int32_t fd)
+static void find_holders(const char *lock, uint32_t pid, int32_t fd, struct fd_holders *ret)
 {
 	char path[64], link[PATH_MAX];
-	long process = 0;
+	int process = 0;
 	ssize_t len;
 
-	if (text__begins(lock, "POSIX") && sscanf(lock, "%*s %*s %*s %ld", &process) == 1)
-		return process > 0 ? (uint32_t)process : 0;
+	if (text__begins(lock, "POSIX") && sscanf(lock, "%*s %*s %*s %d", &process) == 1) {
+		*ret = (struct fd_holders){ { process }, process > 0 };
+		return;
+	}
 	snprintf(path, sizeof(path), PROC "/%u/fd/%d", pid, fd);
 	len = readlink(path, link, sizeof(link) - 1);
 	if (len < 0)
-		return 0;
+		return;
 	link[len] = 0;
-	return (uint32_t)lockholder__only(PROC, lock, text__base_name(link));
+	lockholders__find(PROC, lock, text__base_name(link), ret);
 }
 
 static bool find_file_lock(uint32_t pid, uint32_t tid, const struct blocked_call *call,
@@ -217,15 +230,16 @@ static bool find_file_lock(uint32_t pid, uint32_t tid, const struct blocked_call
 	struct strbuf text = STRBUF_INIT;
 	char lock[FILE_LOCK_SZ], file[48];
 	bool known = name_file(pid, tid, fd, file);
-	uint32_t holder = 0;
+	struct fd_holders holders = { 0 };
 
 	if ((known || !of_open_file) && !file__read(PROC "/locks", TEXT_MAX, &text) &&
 	    file_locks__blocker(strbuf__str(&text), of_open_file ? -1 : (int64_t)pid,
 				known ? file : NULL, lock))
-		holder = holder_of(lock, pid, fd);
+		find_holders(lock, pid, fd, &holders);
 	strbuf__free(&text);
-	*ret = (struct awaited){ holder, holder, .holds = true };
-	return holder && holder != pid;
+	known = awaited__set(ret, &holders);
+	ret->holds = true;
+	return known && ret->pid != pid;
 }
 
 bool awaited__find(uint32_t pid, uint32_t tid, const struct blocked_call *call,

@@ -7,29 +7,34 @@
 #define JANK_ENRICH_AWAITED_H
 
 #include "bpf/jank_abi.h"
+#include "procfs/descriptor.h"
 #include "procfs/futex_wait.h"
 
 struct awaited {
 	uint32_t pid, tid;
-	bool is_thread; /* this thread; else the process, whichever of its threads */
-	bool holds;	/* a lock; else it is expected to act, or to end */
+	bool is_thread;		   /* this thread; else the process, whichever of its threads */
+	bool holds;		   /* a lock; else it is expected to act, or to end */
+	struct fd_holders several; /* instead: any of these processes may end the wait */
 };
 
 /*
  * Finds the owner of a mutex or rwlock, the thread that pthread_join waits for, the only child, the
  * holder of a file's lock, the process of awaited__other_end. known: what the records say of this
- * wait, or NULL. False: not known, or several may end the wait. Of other processes' descriptors at
- * most 20,000 links are read. Sink thread.
+ * wait, or NULL. False: not known, or ret->several. Of other processes' descriptors at most 20,000
+ * links are read. Sink thread.
  */
 bool awaited__find(uint32_t pid, uint32_t tid, const struct blocked_call *call,
 		   const struct jank_rec_waited *known, struct awaited *ret);
 
 /*
- * awaited_end.c: finds the only process at the other end of the call's descriptor: of a pipe, a
- * socket on this machine, a terminal that is written to; or the daemon of its FUSE file system.
+ * awaited_end.c: finds the process at the other end of the call's descriptor: of a pipe, a socket
+ * on this machine, a terminal that is written to; or the daemon of its FUSE file system.
  */
 bool awaited__other_end(uint32_t pid, uint32_t tid, const struct blocked_call *call,
 			const struct jank_rec_waited *known, struct awaited *ret);
+
+/* Sets *ret from the processes that were found. False: there is not exactly one. */
+bool awaited__set(struct awaited *ret, const struct fd_holders *found);
 
 /*
  * The parser of /proc/locks, for tests: the lock that the process waits for (-1: a lock of an open

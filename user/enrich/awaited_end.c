@@ -37,7 +37,7 @@ struct end {
 	const struct jank_rec_waited *known; /* the socket's ends, or NULL */
 };
 
-/* --- kinds of descriptors: the only process at the other end, or 0 */
+/* --- kinds of descriptors: the processes at the other end */
 
 /* A process that waits in its only thread does not end the wait itself. */
 static pid_t not_itself(uint32_t pid)
@@ -49,7 +49,7 @@ static pid_t not_itself(uint32_t pid)
 										      : 0;
 }
 
-static pid_t holder_of_peer(const struct end *end, uint64_t inode)
+static void find_peers(const struct end *end, uint64_t inode, struct fd_holders *ret)
 {
 	struct jank_rec_waited asked;
 	const struct jank_rec_waited *raw = end->known;
@@ -58,35 +58,34 @@ static pid_t holder_of_peer(const struct end *end, uint64_t inode)
 	if (!raw || raw->inode != inode) {
 		raw = &asked;
 		if (socketinfo__ends(end->pid, end->fd, &asked) || asked.inode != inode)
-			return 0;
+			return;
 	}
 	peer = socketpeer__inode(PROC, (pid_t)end->pid, raw);
-	return peer ? socketholder__only(PROC, peer, not_itself(end->pid)) : 0;
+	if (peer)
+		socketholders__find(PROC, peer, not_itself(end->pid), ret);
 }
 
 /* Who writes to a terminal waits for a process; who reads, for a person. */
-static pid_t holder_of_mount(const struct end *end)
+static void find_servers(const struct end *end, struct fd_holders *ret)
 {
 	struct mountinfo mounts;
 	const struct mount *mount;
 	uint64_t inode;
 	char task[64];
 	int id = 0;
-	pid_t ret;
 
 	snprintf(task, sizeof(task), PROC "/%u/task/%u", end->pid, end->tid);
 	inode = fdinfo__inode(task, end->fd, &id);
 	if (mountinfo__read(PROC, (pid_t)end->tid, &mounts))
-		return 0;
+		return;
 	mount = mountinfo__by_id(&mounts, id);
-	ret = fusedaemon__find(PROC, mount, clock__mono_ns());
-	if (!ret && end->sends)
-		ret = ttyreader__find(PROC, mount, inode, clock__mono_ns());
+	fusedaemons__find(PROC, mount, clock__mono_ns(), ret);
+	if (!ret->cnt && end->sends)
+		ttyreaders__find(PROC, mount, inode, clock__mono_ns(), ret);
 	mountinfo__free(&mounts);
-	return ret;
 }
 
-static pid_t holder_of(const struct end *end)
+static void find_holders(const struct end *end, struct fd_holders *ret)
 {
 	unsigned long long inode;
 	char path[64], link[64];
@@ -95,13 +94,14 @@ static pid_t holder_of(const struct end *end)
 	snprintf(path, sizeof(path), PROC "/%u/task/%u/fd/%d", end->pid, end->tid, end->fd);
 	len = readlink(path, link, sizeof(link) - 1);
 	if (len < 0)
-		return 0;
+		return;
 	link[len] = 0;
 	if (sscanf(link, "pipe:[%llu]", &inode) == 1)
-		return pipeholder__only(PROC, inode, !end->sends, not_itself(end->pid));
-	if (sscanf(link, "socket:[%llu]", &inode) == 1)
-		return holder_of_peer(end, inode);
-	return *link == '/' ? holder_of_mount(end) : 0;
+		pipeholders__find(PROC, inode, !end->sends, not_itself(end->pid), ret);
+	else if (sscanf(link, "socket:[%llu]", &inode) == 1)
+		find_peers(end, inode, ret);
+	else if (*link == '/')
+		find_servers(end, ret);
 }
 
 /* --- a path on a file system that a daemon serves */
@@ -136,32 +136,31 @@ static bool waits_in_fuse(uint32_t pid, uint32_t tid)
 	return ret;
 }
 
-static pid_t daemon_of(uint32_t tid, int32_t folder, const char *name)
+static void find_daemons(uint32_t tid, int32_t folder, const char *name, struct fd_holders *ret)
 {
 	struct strbuf path = STRBUF_INIT;
 	struct mountinfo mounts;
-	pid_t ret = 0;
 
 	filepath__add_given(&path, PROC, tid, folder, name);
 	if (!path.failed && !mountinfo__read(PROC, (pid_t)tid, &mounts)) {
-		ret = fusedaemon__find(PROC, mountinfo__of_path(&mounts, strbuf__str(&path)),
-				       clock__mono_ns());
+		fusedaemons__find(PROC, mountinfo__of_path(&mounts, strbuf__str(&path)),
+				  clock__mono_ns(), ret);
 		mountinfo__free(&mounts);
 	}
 	strbuf__free(&path);
-	return ret;
 }
 
 /* Of two paths, as of rename, either may be the one. */
-static pid_t server_of(uint32_t pid, uint32_t tid, const struct blocked_call *call, bool at)
+static void find_servers_of(uint32_t pid, uint32_t tid, const struct blocked_call *call, bool at,
+			    struct fd_holders *ret)
 {
 	const char *call_name = syscall__name((int)call->nr);
 	char name[PATH_MAX];
 
 	if (!call_name || strstr(call_name, "rename") || !strncmp(call_name, "link", 4) ||
 	    !waits_in_fuse(pid, tid) || !read_path(pid, call->args[at], name))
-		return 0;
-	return daemon_of(tid, at ? (int32_t)call->args[0] : -1, name);
+		return;
+	find_daemons(tid, at ? (int32_t)call->args[0] : -1, name, ret);
 }
 
 /* --- the descriptor of a call */
@@ -185,22 +184,22 @@ bool awaited__other_end(uint32_t pid, uint32_t tid, const struct blocked_call *c
 	unsigned class = syscalls__class((int)call->nr);
 	struct end end = { pid, tid, (int32_t)call->args[0],
 			   syscall__sends(syscall__name((int)call->nr)), known };
-	pid_t holder = 0;
+	struct fd_holders found = { 0 };
 
 	switch (class) {
 	case JANK_CLASS_PATH:
 	case JANK_CLASS_PATH_AT:
-		holder = server_of(pid, tid, call, class == JANK_CLASS_PATH_AT);
+		find_servers_of(pid, tid, call, class == JANK_CLASS_PATH_AT, &found);
 		break;
 	case JANK_CLASS_POLL_FDS:
-		holder = read_polled(call, &end) ? holder_of(&end) : 0;
+		if (read_polled(call, &end))
+			find_holders(&end, &found);
 		break;
 	case JANK_CLASS_FD:
 	case JANK_CLASS_FILE_FD:
 	case JANK_CLASS_SOCKET:
 	case JANK_CLASS_RECV:
-		holder = holder_of(&end);
+		find_holders(&end, &found);
 	}
-	*ret = (struct awaited){ .pid = (uint32_t)holder, .tid = (uint32_t)holder };
-	return holder && holder != (pid_t)pid;
+	return awaited__set(ret, &found) && ret->pid != pid;
 }

@@ -133,10 +133,10 @@ static bool is_in(const struct block *block, const struct link *links, size_t cn
 
 /*
  * Adds links from the thread that does this on, after the first one, if the records know it.
- * Returns how many there are then.
+ * Returns how many there are then. *ret: for whom the last one waits, or the thread itself.
  */
 static size_t follow(const struct block *block, size_t sample, const struct deed *first,
-		     struct link *links, size_t cnt)
+		     struct link *links, size_t cnt, struct awaited *ret)
 {
 	const struct wait_object *waited = block->samples[sample].waited;
 	struct awaited who = { 0 };
@@ -156,7 +156,29 @@ static size_t follow(const struct block *block, size_t sample, const struct deed
 			break;
 		set_link(&links[cnt++], &who, &block->samples[sample]);
 	}
+	*ret = who;
 	return cnt;
+}
+
+_Static_assert(FD_HOLDER_MAX <= ENDER_MAX, "a record takes all that are found");
+
+/* Those that may end the wait; what has ended since is left out. */
+static int set_enders(struct block *block, const struct fd_holders *several)
+{
+	tasks__free(block->enders, block->ender_cnt);
+	block->ender_cnt = 0;
+	block->enders = several->cnt ? calloc(several->cnt, sizeof(*block->enders)) : NULL;
+	if (several->cnt && !block->enders)
+		return -ENOMEM;
+	for (unsigned i = 0; i < several->cnt; i++) {
+		struct other_task *task = &block->enders[block->ender_cnt];
+
+		task->pid = task->tid = (uint32_t)several->pids[i];
+		block->ender_cnt += !threadname__read(PROC, task->pid, task->tid, task->comm);
+	}
+	if (block->ender_cnt < 2)
+		block->ender_cnt = 0;
+	return 0;
 }
 
 /* Do the records know the holder of the lock that the block waits for now, and no more? */
@@ -178,6 +200,7 @@ static bool has_room(const struct block *block, size_t sample)
 int partner__find(struct block *block)
 {
 	size_t sample = block__open_wait(block), known, cnt;
+	struct awaited last;
 	struct deed before, after;
 	struct link *links;
 
@@ -191,10 +214,15 @@ int partner__find(struct block *block)
 	known = knows_holder(block, sample);
 	if (known)
 		*links = *block->chain;
-	cnt = follow(block, sample, &before, links, known);
-	if (!cnt || !read_deed(block->pid, block->tid, &after) || !is_same(&before, &after)) {
+	cnt = follow(block, sample, &before, links, known, &last);
+	if ((!cnt && !last.several.cnt) || !read_deed(block->pid, block->tid, &after) ||
+	    !is_same(&before, &after)) {
 		free(links); /* the thread has gone on */
 		return 0;
+	}
+	if (!cnt) {
+		free(links);
+		return set_enders(block, &last.several);
 	}
 	if (known)
 		block->chain_cnt = 0; /* what the link owns is the new one's */
@@ -203,5 +231,5 @@ int partner__find(struct block *block)
 	block->chain_cnt = cnt;
 	block->chain_sample = sample;
 	block->seen_chain = true;
-	return 0;
+	return set_enders(block, &last.several);
 }

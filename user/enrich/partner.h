@@ -10,8 +10,8 @@
 
 /*
  * Continues the chain of a hang, where the records do not tell what its last link does, and sets
- * block->seen_chain; without a chain, begins one for the open wait. Takes 5 ms a link. 0 or
- * -ENOMEM.
+ * block->seen_chain; without a chain, begins one for the open wait. Where several processes may end
+ * the last wait, sets block->enders. Takes 5 ms a link. 0 or -ENOMEM.
  */
 int partner__find(struct block *block);
 

@@ -201,10 +201,13 @@ static bool set_task(struct other_task *ret, uint32_t pid, uint32_t tid)
 static void find_server(const struct naming *n, const struct mount *mount)
 {
 	uint64_t now_ns = clock__mono_ns();
-	pid_t pid = fusedaemon__find(PROC, mount, now_ns);
+	struct fd_holders servers;
+	pid_t pid;
 
-	if (!pid)
-		pid = ttyreader__find(PROC, mount, n->waited->raw.inode, now_ns);
+	fusedaemons__find(PROC, mount, now_ns, &servers);
+	if (!servers.cnt)
+		ttyreaders__find(PROC, mount, n->waited->raw.inode, now_ns, &servers);
+	pid = fd_holders__only(&servers);
 	if (pid)
 		set_task(&n->waited->peer_task, (uint32_t)pid, (uint32_t)pid);
 }

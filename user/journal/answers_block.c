@@ -162,6 +162,22 @@ static int take_link(struct link *link, const Jankbpf__Link *from)
 	return res;
 }
 
+/* Only the live system knows them. */
+static int take_enders(struct block *block, const Jankbpf__Block *from)
+{
+	if (from->n_enders < 2 || from->n_enders > ENDER_MAX || block->enders)
+		return 0;
+	block->enders = calloc(from->n_enders, sizeof(*block->enders));
+	if (!block->enders)
+		return -ENOMEM;
+	for (; block->ender_cnt < from->n_enders; block->ender_cnt++) {
+		const Jankbpf__Task *task = from->enders[block->ender_cnt];
+
+		take_task(&block->enders[block->ender_cnt], task->pid, task->tid, task->comm);
+	}
+	return 0;
+}
+
 /*
  * Copies the whole message, so that a new field needs no change here. The record has preserved the
  * values of the probes.
@@ -188,6 +204,7 @@ int answers__take_waited(struct block *block, const Jankbpf__Block *from)
 	if (!res)
 		res = take_preemptors(block->preemptors, block->preemptor_cnt, from->preemptors,
 				      from->n_preemptors);
+	res = res ? res : take_enders(block, from);
 	res = res ? res : take_text(&block->role, from->role);
 	return res ? res : take_text(&block->network, from->network);
 }

@@ -98,6 +98,7 @@ void block__free(struct block *block)
 	links__free(block->chain, block->chain_cnt);
 	tasks__free(block->preemptors, block->preemptor_cnt);
 	tasks__free(block->syncers, block->syncer_cnt);
+	tasks__free(block->enders, block->ender_cnt);
 	free(block->cause.summary);
 	free(block->lost);
 	free(block->host.name);
@@ -181,7 +182,8 @@ void summary__free(struct summary *summary)
 size_t block__bytes(const struct block *block)
 {
 	size_t sum = sizeof(*block) + block->preemptor_cnt * sizeof(*block->preemptors) +
-		     block->syncer_cnt * sizeof(*block->syncers) + message__bytes(block->message);
+		     (block->syncer_cnt + block->ender_cnt) * sizeof(*block->syncers) +
+		     message__bytes(block->message);
 
 	sum += stack__bytes(&block->idle_place);
 	for (size_t i = 0; i < block->sample_cnt; i++)

@@ -234,7 +234,8 @@ struct link {
 	struct other_task *preemptors; /* tasks that ran while it waited for a CPU, worst first */
 	size_t preemptor_cnt;
 };
-#define CHAIN_MAX 8 /* also the `max` of Block.chain in schema/fields.tbl */
+#define CHAIN_MAX 8  /* also the `max` of Block.chain in schema/fields.tbl */
+#define ENDER_MAX 16 /* the same of Block.enders */
 
 /* Load of the machine during the dispatch, in percent of all its CPUs; negative: not known. */
 struct machine_load {
@@ -382,6 +383,8 @@ struct block {
 	size_t preemptor_cnt;
 	struct other_task *syncers; /* of files of the device that it waited for, longest first */
 	size_t syncer_cnt;
+	struct other_task *enders; /* any of them may end the wait of a hang; none: see `chain` */
+	size_t ender_cnt;
 	struct sample *samples; /* in time order */
 	size_t sample_cnt;
 	/* Chain of wakers for the longest wait that a thread ended. */

@@ -71,11 +71,21 @@ void epollinfo__parse(const char *text, struct epoll_item *items, size_t cnt);
 
 struct mount;
 
+/* Processes that have something open; none if there are more, or the limit was reached. */
+#define FD_HOLDER_MAX 16
+struct fd_holders {
+	pid_t pids[FD_HOLDER_MAX];
+	unsigned cnt;
+};
+
+pid_t fd_holders__only(const struct fd_holders *holders); /* 0: none, or several */
+
 /*
- * Finds the daemon's pid. proc: "/proc". mount: of any type; NULL: unknown. Returns 0 if the mount
- * is not FUSE, or the daemon is not found, or several processes have its /dev/fuse open.
+ * Finds the daemons. proc: "/proc". mount: of any type; NULL: unknown. now_ns: CLOCK_MONOTONIC; the
+ * last answer is cached for a second. One thread only.
  */
-pid_t fusedaemon__find(const char *proc, const struct mount *mount, uint64_t now_ns);
+void fusedaemons__find(const char *proc, const struct mount *mount, uint64_t now_ns,
+		       struct fd_holders *ret);
 
 /*
  * The process that has the socket with this inode open, or 0: not found. With several such
@@ -86,19 +96,22 @@ pid_t socketholder__find(const char *proc, uint64_t inode, pid_t hint, pid_t not
 			 uint64_t now_ns);
 
 /*
- * The only process except not_pid (0: none) that has this open; 0: none, several, or the limit was
- * reached. Not cached. pipeholder: the end of the pipe that writes, or reads. lockholder: a file
- * with this lock, in the form of /proc/locks without its number, whose path ends with the name.
+ * The processes except not_pid (0: none) that have this open. Not cached. pipeholders: the end of
+ * the pipe that writes, or reads. lockholders: a file with this lock, in the form of /proc/locks
+ * without its number, whose path ends with the name.
  */
-pid_t pipeholder__only(const char *proc, uint64_t inode, bool writes, pid_t not_pid);
-pid_t socketholder__only(const char *proc, uint64_t inode, pid_t not_pid);
-pid_t lockholder__only(const char *proc, const char *lock, const char *name);
+void pipeholders__find(const char *proc, uint64_t inode, bool writes, pid_t not_pid,
+		       struct fd_holders *ret);
+void socketholders__find(const char *proc, uint64_t inode, pid_t not_pid, struct fd_holders *ret);
+void lockholders__find(const char *proc, const char *lock, const char *name,
+		       struct fd_holders *ret);
 
 /*
- * The only process that has the master of a pseudo-terminal open: it reads what is written to the
- * terminal. mount, inode: of the terminal. 0: no pseudo-terminal, none, several, or the limit was
- * reached. The last answer is cached for a second. One thread only. proc: "/proc".
+ * The processes that have the master of a pseudo-terminal open: they read what is written to the
+ * terminal. mount, inode: of the terminal; none if it is another one. The last answer is cached for
+ * a second. One thread only. proc: "/proc".
  */
-pid_t ttyreader__find(const char *proc, const struct mount *mount, uint64_t inode, uint64_t now_ns);
+void ttyreaders__find(const char *proc, const struct mount *mount, uint64_t inode, uint64_t now_ns,
+		      struct fd_holders *ret);
 
 #endif

@@ -96,32 +96,41 @@ static pid_t fdscan__find(const char *proc, pid_t not_pid, fdscan_fn *is, void *
 	return search_all(&scan, proc, not_pid);
 }
 
-/* The search for a second process ends at the first one that is found. */
-struct only {
+struct all {
 	fdscan_fn *is;
 	void *ctx;
-	pid_t pid;
+	struct fd_holders *ret;
 };
 
-static bool is_of_second(void *ctx, pid_t pid, const char *fd, const char *link)
+/* True: there are too many. */
+static bool adds_one(void *ctx, pid_t pid, const char *fd, const char *link)
 {
-	struct only *only = ctx;
+	struct all *all = ctx;
+	struct fd_holders *ret = all->ret;
 
-	if (pid == only->pid || !only->is(only->ctx, pid, fd, link))
+	if ((ret->cnt && ret->pids[ret->cnt - 1] == pid) || !all->is(all->ctx, pid, fd, link))
 		return false;
-	if (only->pid)
+	if (ret->cnt == FD_HOLDER_MAX)
 		return true;
-	only->pid = pid;
+	ret->pids[ret->cnt++] = pid;
 	return false;
 }
 
-/* The only process except not_pid; 0: none, several, or the limit was reached. */
-static pid_t fdscan__only(const char *proc, pid_t not_pid, fdscan_fn *is, void *ctx)
+/* All processes except not_pid. */
+static void fdscan__all(const char *proc, pid_t not_pid, fdscan_fn *is, void *ctx,
+			struct fd_holders *ret)
 {
-	struct only only = { is, ctx, 0 };
-	struct scan scan = { is_of_second, &only, LINKS_MAX };
+	struct all all = { is, ctx, ret };
+	struct scan scan = { adds_one, &all, LINKS_MAX };
 
-	return search_all(&scan, proc, not_pid) || !scan.left ? 0 : only.pid;
+	*ret = (struct fd_holders){ 0 };
+	if (search_all(&scan, proc, not_pid) || !scan.left)
+		*ret = (struct fd_holders){ 0 };
+}
+
+pid_t fd_holders__only(const struct fd_holders *holders)
+{
+	return holders->cnt == 1 ? *holders->pids : 0;
 }
 
 /*
@@ -151,7 +160,6 @@ struct search {
 	unsigned long number; /* the kernel's dev_t of the file system */
 	pid_t unsaid;	      /* has /dev/fuse open; fdinfo does not show the connection */
 	bool several;	      /* more than one process does */
-	bool found;	      /* a process has the connection */
 };
 
 static bool is_daemon(void *ctx, pid_t pid, const char *fd, const char *link)
@@ -165,7 +173,6 @@ static bool is_daemon(void *ctx, pid_t pid, const char *fd, const char *link)
 		return false;
 	at = fdinfo_of(search->proc, pid, fd, "\nfuse_connection:", &text);
 	ret = at && strtoul(at, NULL, 10) == search->number;
-	search->found |= ret;
 	if (!at) {
 		search->several |= search->unsaid && search->unsaid != pid;
 		search->unsaid = pid;
@@ -174,13 +181,13 @@ static bool is_daemon(void *ctx, pid_t pid, const char *fd, const char *link)
 	return ret;
 }
 
-static pid_t find(const char *proc, dev_t dev)
+static void find(const char *proc, dev_t dev, struct fd_holders *ret)
 {
-	struct search search = { proc, (unsigned long)major(dev) << 20 | minor(dev), 0, false,
-				 false };
-	pid_t pid = fdscan__only(proc, 0, is_daemon, &search);
+	struct search search = { proc, (unsigned long)major(dev) << 20 | minor(dev), 0, false };
 
-	return search.found || search.several ? pid : search.unsaid;
+	fdscan__all(proc, 0, is_daemon, &search, ret);
+	if (!ret->cnt && search.unsaid && !search.several)
+		*ret = (struct fd_holders){ { search.unsaid }, 1 };
 }
 
 static bool is_fuse(const struct mount *mount)
@@ -189,22 +196,24 @@ static bool is_fuse(const struct mount *mount)
 	       !strncmp(mount->type, "fuse.", 5) || !strncmp(mount->type, "fuseblk.", 8);
 }
 
-pid_t fusedaemon__find(const char *proc, const struct mount *mount, uint64_t now_ns)
+void fusedaemons__find(const char *proc, const struct mount *mount, uint64_t now_ns,
+		       struct fd_holders *ret)
 {
 	static struct {
 		dev_t dev;
-		pid_t pid;
+		struct fd_holders holders;
 		uint64_t until_ns;
-	} kept;
+	} last;
 
+	*ret = (struct fd_holders){ 0 };
 	if (!mount || !is_fuse(mount))
-		return 0;
-	if (kept.dev == mount->dev && now_ns < kept.until_ns)
-		return kept.pid;
-	kept.dev = mount->dev;
-	kept.pid = find(proc, mount->dev);
-	kept.until_ns = now_ns + KEPT_NS;
-	return kept.pid;
+		return;
+	if (last.dev != mount->dev || now_ns >= last.until_ns) {
+		last.dev = mount->dev;
+		find(proc, mount->dev, &last.holders);
+		last.until_ns = now_ns + KEPT_NS;
+	}
+	*ret = last.holders;
 }
 
 /* --- socket holders: answers are cached for a second */
@@ -252,9 +261,9 @@ pid_t socketholder__find(const char *proc, uint64_t inode, pid_t hint, pid_t not
 	return kept[at].pid;
 }
 
-pid_t socketholder__only(const char *proc, uint64_t inode, pid_t not_pid)
+void socketholders__find(const char *proc, uint64_t inode, pid_t not_pid, struct fd_holders *ret)
 {
-	return fdscan__only(proc, not_pid, is_socket, &inode);
+	fdscan__all(proc, not_pid, is_socket, &inode, ret);
 }
 
 /* --- pipes */
@@ -281,11 +290,12 @@ static bool is_pipe_end(void *ctx, pid_t pid, const char *fd, const char *link)
 	return mode != (end->writes ? O_RDONLY : O_WRONLY);
 }
 
-pid_t pipeholder__only(const char *proc, uint64_t inode, bool writes, pid_t not_pid)
+void pipeholders__find(const char *proc, uint64_t inode, bool writes, pid_t not_pid,
+		       struct fd_holders *ret)
 {
 	struct pipe_end end = { proc, inode, writes };
 
-	return fdscan__only(proc, not_pid, is_pipe_end, &end);
+	fdscan__all(proc, not_pid, is_pipe_end, &end, ret);
 }
 
 /* --- locks of files */
@@ -319,11 +329,11 @@ static bool has_lock(void *ctx, pid_t pid, const char *fd, const char *link)
 	return ret;
 }
 
-pid_t lockholder__only(const char *proc, const char *text, const char *name)
+void lockholders__find(const char *proc, const char *text, const char *name, struct fd_holders *ret)
 {
 	struct lock lock = { proc, text, name };
 
-	return fdscan__only(proc, 0, has_lock, &lock);
+	fdscan__all(proc, 0, has_lock, &lock, ret);
 }
 
 /* --- terminals */
@@ -384,21 +394,23 @@ static bool is_master(void *ctx, pid_t pid, const char *fd, const char *link)
 	return is_in(tty, pid, mount_id, link);
 }
 
-pid_t ttyreader__find(const char *proc, const struct mount *mount, uint64_t inode, uint64_t now_ns)
+void ttyreaders__find(const char *proc, const struct mount *mount, uint64_t inode, uint64_t now_ns,
+		      struct fd_holders *ret)
 {
 	static struct {
 		struct tty tty;
-		pid_t pid;
+		struct fd_holders holders;
 		uint64_t until_ns;
 	} last;
 	struct tty tty = { proc, mount ? mount->dev : 0, (uint32_t)inode - FIRST_INODE };
 
+	*ret = (struct fd_holders){ 0 };
 	if (!mount || strcmp(mount->type, "devpts") || inode < FIRST_INODE)
-		return 0;
+		return;
 	if (last.tty.dev != tty.dev || last.tty.number != tty.number || now_ns >= last.until_ns) {
 		last.tty = tty;
-		last.pid = fdscan__only(proc, 0, is_master, &tty);
+		fdscan__all(proc, 0, is_master, &tty, &last.holders);
 		last.until_ns = now_ns + KEPT_NS;
 	}
-	return last.pid;
+	*ret = last.holders;
 }

@@ -15,6 +15,7 @@
 #define CLAUSE_MAX   2 /* of a clause more only the parts in the record tell */
 #define NEARLY_ALL   0.9
 #define PRESSURE_PCT 5 /* threshold for mentioning it */
+#define ENDERS_SHOWN 3 /* `enders` has all of them */
 
 void sentence__add_thread(struct strbuf *sb, const struct block *block)
 {
@@ -354,6 +355,27 @@ static void add_syncers(struct strbuf *sb, const struct block *block)
 			     block->syncer_cnt > 2 ? "s" : "");
 }
 
+/* Adds "; any of x (pid 12), y (pid 13) and 2 others may end that". */
+static void add_enders(struct strbuf *sb, const struct block *block)
+{
+	size_t shown = block->ender_cnt > ENDERS_SHOWN ? ENDERS_SHOWN : block->ender_cnt;
+	size_t others = block->ender_cnt - shown;
+
+	for (size_t i = 0; i < shown; i++) {
+		const struct other_task *task = &block->enders[i];
+
+		strbuf__adds(sb, !i ? "; any of " : i + 1 == block->ender_cnt ? " and " : ", ");
+		if (task->pid == block->pid)
+			strbuf__adds(sb, "its own process");
+		else
+			words__add_task(sb, block, task, NULL);
+	}
+	if (others)
+		strbuf__addf(sb, " and %zu other%s", others, others > 1 ? "s" : "");
+	if (shown)
+		strbuf__adds(sb, " may end that");
+}
+
 static void add_startup(struct strbuf *sb, const struct block *block)
 {
 	bool lasts = block->type == BLOCK_HANG;
@@ -376,6 +398,7 @@ char *sentence__make(const struct analysis *analysis)
 		add_clause(&sb, analysis, i);
 	}
 	add_syncers(&sb, analysis->block);
+	add_enders(&sb, analysis->block);
 	if (sb.failed) {
 		strbuf__free(&sb);
 		return NULL;

@@ -71,6 +71,23 @@ static void make_pipe(void)
 		exit(1);
 }
 
+static void be_other(void)
+{
+	if (fork())
+		return;
+	prctl(PR_SET_NAME, "other");
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		pause();
+}
+
+/* Another process inherits the end that writes. */
+static void make_shared_pipe(void)
+{
+	make_pipe();
+	be_other();
+}
+
 static void make_unix(void)
 {
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, answer))
@@ -340,6 +357,12 @@ static void wait_child(void)
 	waitpid(pid, NULL, 0);
 }
 
+/* Of any child: the partner or the other one. */
+static void wait_children(void)
+{
+	waitpid(-1, NULL, 0);
+}
+
 static void nothing(void)
 {
 }
@@ -355,6 +378,8 @@ static const struct kind {
 	{ "condition", nothing, nothing, signal_condition, wait_condition, 0 },
 	{ "join", nothing, NULL, NULL, join, 0 },
 	{ "pipe", make_pipe, nothing, reply, wait_answer, 1 },
+	{ "shared", make_shared_pipe, nothing, reply, wait_answer, 1 },
+	{ "children", be_other, nothing, nothing, wait_children, 1 },
 	{ "poll", make_pipe, nothing, reply, wait_polled, 1 },
 	{ "unix", make_unix, nothing, reply, wait_answer, 1 },
 	{ "tcp", make_tcp, nothing, reply, wait_answer, 1 },

@@ -169,6 +169,9 @@ void record__set_chain(struct record *r, Jankbpf__Block *ret, const struct block
 		ret->chain[i] = link_of(r, &block->chain[i]);
 	if (block->chain_cnt && block->chain_sample < block->sample_cnt)
 		SET(ret, chain_sample, block->samples[block->chain_sample].t_ns);
+	ret->enders = record__array(r, block->ender_cnt, &ret->n_enders);
+	for (size_t i = 0; i < ret->n_enders; i++)
+		ret->enders[i] = task_of(r, &block->enders[i]);
 }
 
 /* Stack of a sample's waker at the wake-up. It is known for the wait that the chain explains. */
