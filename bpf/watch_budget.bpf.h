@@ -13,8 +13,8 @@
  * Those of the first WATCH_EACH_NS of a watch are all sent. The rest grows with the wait, so that
  * the end of a wait which no record covers remains a small part of it.
  */
-#define WATCH_EACH_NS	 64000000
-#define WATCH_REST_SHIFT 5 /* a 32nd of the wait, and JANK_OTHER_SHORT_NS at least */
+#define WATCH_EACH_NS	 8000000
+#define WATCH_REST_SHIFT 4 /* a 16th of the wait, and JANK_OTHER_SHORT_NS at least */
 
 /*
  * Stacks that may be taken: on a CPU in WATCH_PERIOD_NS; of a thread one in jank_watch_rest_ns, or
