@@ -21,6 +21,8 @@
 
 /* So many consecutive waits of a handler from one place count as a loop of its own. */
 #define NESTED_IS_LOOP 256
+_Static_assert(NESTED_IS_LOOP == 1 << 8 * sizeof(((struct jank_thread *)0)->nested_cnt),
+	       "loop_wait__nested counts until it overflows");
 
 /* One function for each record: the kernel limits the sum of the stack frames of a call chain. */
 static __noinline int loop_wait__send_loop(struct jank_thread *t, struct task_struct *task, u64 now)
@@ -150,7 +152,7 @@ static __noinline int loop_wait__nested(struct jank_thread *t, struct task_struc
 		t->nested_sp = sp;
 		t->nested_cnt = 0;
 	}
-	if (++t->nested_cnt >= NESTED_IS_LOOP)
+	if (!++t->nested_cnt)
 		return false;
 	return loop__lives(t, task) && loop__file(task, t->fd) != loop__file(task, fd);
 }

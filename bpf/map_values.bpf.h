@@ -121,7 +121,10 @@ struct jank_nest {
  * early_wake_ns.
  */
 struct jank_thread {
-	/* hot cache line: everything that a fast dispatch uses */
+	/*
+	 * Two cache lines: all that a fast dispatch uses, besides its counts. Task storage has 8
+	 * bytes of its own on the first one.
+	 */
 	__u64 start_ns;		       /* begin of the open dispatch; 0: none is open */
 	__u64 mark_ns;		       /* time up to which state_ns is accounted */
 	__u64 exec_sum_ns, exec_at_ns; /* the CPU clock at start_ns, see thread__cpu_ns */
@@ -137,7 +140,12 @@ struct jank_thread {
 	__u8 loop;	   /* JANK_LOOP_* */
 	__u8 accounted;	   /* it was off the CPU in this dispatch: state_ns is in use */
 	__u8 looper_entry; /* in pollOnce, before its epoll_wait */
+	__u8 evidence;	   /* stack_cnt, shed_cnt, wakeup_missed_cnt or hang_sent is not 0 */
+	__u8 due;	   /* it waits for a CPU */
+	__u8 nested_left;  /* it left the CPU in a nested wait, which was judged then */
+	__u8 nested_cnt;   /* consecutive waits on nested_fd at nested_sp */
 	__s32 ready_cnt;
+	__u32 woken_tick;     /* the kernel's jiffies at woken_ns */
 	__u64 start_delay_ns; /* of the open dispatch: from the wake-up to start_ns */
 	/*
 	 * In its loop's wait: time when it was woken, or lost the CPU before it could sleep; 0: it
@@ -147,26 +155,22 @@ struct jank_thread {
 	__u64 frozen_ns; /* and in it: since when it was frozen before that; 0: it was not */
 	__u64 turn_sp;	 /* user stack pointer of the loop's last wait; 0: see nest__turn */
 	__u64 nest_ns;	 /* begin of the handler that waits in its own loop; 0: none does */
+	__u64 early_wake_ns;
 
 	__u64 state_ns[JANK_STATE_CNT];
 	__u64 key;	/* address of the android::Looper */
 	__u64 file_ops; /* file operations of the file behind fd (epoll's) */
-	__u64 early_wake_ns;
 	__u64 nested_sp;
-	__u32 woken_tick; /* the kernel's jiffies at woken_ns */
-	__u32 nested_cnt; /* consecutive waits on nested_fd at nested_sp */
 	__u32 stack_cnt, shed_cnt, wakeup_missed_cnt;
 	__u16 hang_sent;
 	__u16 leave_flags; /* of the span that begins: JANK_STACK_FROZEN or 0 */
-	__u8 evidence;	   /* stack_cnt, shed_cnt, wakeup_missed_cnt or hang_sent is not 0 */
-	__u8 due;	   /* it waits for a CPU */
-	__u8 nested_left;  /* it left the CPU in a nested wait, which was judged then */
 	__u8 waits_else;   /* it also sleeps in calls that are no wait for work */
 	__u8 ask_backoff;  /* how often the time between questions was doubled */
 	__u8 rests;	   /* it rests further out than it polls (park__gives_up) */
 	__u8 needs_copy;   /* it is not announced without a copy of its stack (poll__confirm) */
 	__u8 off;	   /* JANK_OFF_*: that loop is not wanted, see off.bpf.h */
-	__u64 spill;	   /* hides a value from the verifier: compat__on_task_stack */
+	__u8 pad[3];
+	__u64 spill; /* hides a value from the verifier: compat__on_task_stack */
 
 	struct jank_place place; /* place of a polling loop's wait, on probation or not */
 	struct jank_place inner; /* place of a handler's own wait */

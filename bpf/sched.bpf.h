@@ -90,7 +90,7 @@ static __always_inline void sched__due(struct jank_thread *t, struct task_struct
 {
 	t->woken_ns = now;
 	t->woken_tick = bpf_jiffies64();
-	quota__mark(&t->quota, task);
+	quota__mark_woken(&t->quota, task);
 	t->due = 1;
 }
 
@@ -109,6 +109,8 @@ static __always_inline void sched__leave_wait(struct jank_thread *t, struct task
 			quota__mark(&t->quota, task);
 		t->due = 1;
 	} else if (!t->due || now - t->woken_ns > EARLY_WAKE_NS) {
+		if (t->woken_ns) /* in vain */
+			t->start_throttled_ns = 0;
 		t->woken_ns = 0;
 		t->frozen_ns = 0;
 		t->due = 0;
@@ -386,7 +388,7 @@ static __always_inline __u32 sched__wake(void *ctx, struct jank_thread *t, struc
 		t->span.rec.hdr.flags |= JANK_STACK_FROZEN;
 	thread__account(t, state, now);
 	t->state = JANK_STATE_RUNNABLE;
-	quota__mark(&t->quota, task);
+	quota__mark_woken(&t->quota, task);
 	t->due = 1;
 	waker__record(ctx, &t->span.rec, &t->spill, state);
 	return waker_watch__waker_of(&t->span.rec, now);

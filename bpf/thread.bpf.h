@@ -108,14 +108,30 @@ static __always_inline bool thread__waits(const struct jank_thread *t)
 	return t->phase == JANK_PHASE_WAITING || t->phase == JANK_PHASE_PARKED;
 }
 
-/*
- * The wait has slept: the time since the wake-up is the dispatch's start delay. A long delay was
- * kept as a span when the thread got the CPU. It is sent now, because the begin of the dispatch is
- * only known now.
- */
-static __noinline int thread__start_late(struct jank_thread *t, struct task_struct *task, u64 now)
+/* A long start delay since from_ns was kept as a span when the thread got the CPU: sends it. */
+static __noinline int thread__send_start(struct jank_thread *t, u64 from_ns, u64 now)
 {
 	struct jank_rec_stack *rec = &t->span.rec;
+
+	if (!(rec->hdr.flags & JANK_STACK_START) || rec->t_ns != from_ns) {
+		t->start_throttled_ns = 0;
+		return 0;
+	}
+	rec->dispatch_ns = now;
+	if (record__send_stack(&t->span, rec->hdr.size))
+		t->shed_cnt++;
+	t->evidence = 1; /* thread__forget_dispatch clears start_throttled_ns, too */
+	rec->hdr.flags = 0;
+	return 0;
+}
+
+/*
+ * The wait has slept: the time since the wake-up is the dispatch's start delay. The span of a long
+ * one is sent now, because the begin of the dispatch is only known now.
+ */
+static __always_inline void thread__start_late(struct jank_thread *t, struct task_struct *task,
+					       u64 now)
+{
 	/* a wait that found nothing ready was not late by a freeze */
 	u64 from_ns = t->frozen_ns && t->ready_cnt > 0 ? t->frozen_ns : t->woken_ns;
 	u64 ns = now - from_ns;
@@ -127,19 +143,11 @@ static __noinline int thread__start_late(struct jank_thread *t, struct task_stru
 		t->starts.over_cnt++;
 	if (thread__count(&t->starts, ns))
 		thread__flush(t, task, now);
-	if (rec->hdr.flags & JANK_STACK_START && rec->t_ns == from_ns) {
-		rec->dispatch_ns = now;
-		if (record__send_stack(&t->span, rec->hdr.size))
-			t->shed_cnt++;
-		t->evidence = 1;
-		rec->hdr.flags = 0;
-	} else {
-		t->start_throttled_ns = 0;
-	}
+	if (ns >= jank_conf.span_min_ns || t->frozen_ns) /* others are not kept */
+		thread__send_start(t, from_ns, now);
 	t->woken_ns = 0;
 	t->frozen_ns = 0;
 	t->due = 0;
-	return 0;
 }
 
 static __always_inline void thread__open(struct jank_thread *t, struct task_struct *task, u64 now)
@@ -316,6 +324,7 @@ static __always_inline void thread__forget_dispatch(struct jank_thread *t)
 	}
 	if (t->evidence) {
 		t->evidence = 0;
+		t->start_throttled_ns = 0;
 		t->stack_cnt = 0;
 		t->shed_cnt = 0;
 		t->wakeup_missed_cnt = 0;
