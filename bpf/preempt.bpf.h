@@ -6,9 +6,9 @@
  * (a46023d5616e), but not at uprobes from 6.0 on (8c7dcb84e3b7).
  *
  * Two jumps to the next instruction mark where a probe's work begins, three where it ends. The
- * loader (user/probes/preempt.c) replaces the first of them by a call of bpf_preempt_disable or
- * bpf_preempt_enable (6.10). The verifier removes the others, and all where nothing was replaced. A
- * declared __ksym would refuse kernels without types of their own.
+ * loader (user/probes/kernel_calls.c) replaces the first of them by a call of bpf_preempt_disable
+ * or bpf_preempt_enable (6.10). The verifier removes the others, and all where nothing was
+ * replaced. A declared __ksym would refuse kernels without types of their own.
  */
 #ifndef JANK_PREEMPT_BPF_H
 #define JANK_PREEMPT_BPF_H

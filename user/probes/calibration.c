@@ -59,7 +59,8 @@ static int judge(const struct jank_calibration *answer, struct calibration *ret,
 				     "process was read as %u "
 				     "where it is %d; give this kernel's by --btf FILE",
 				     answer->tgid, getpid());
-	if (answer->thread_sz)
+	ret->found_regs = answer->thread_sz;
+	if (ret->found_regs)
 		ret->thread_sz = answer->thread_sz;
 	ret->pid_level = answer->pid_level;
 	ret->pid_ns = answer->pid_ns;
@@ -102,6 +103,7 @@ static int calibrate(const char *btf_path, struct calibration *ret, struct err *
 	int res;
 
 	ret->thread_sz = page_sz > THREAD_SZ_MIN ? page_sz : THREAD_SZ_MIN;
+	ret->found_regs = false;
 	ret->user_ip_mask = user_ip_mask();
 	ret->pid_level = 0;
 	ret->pid_ns = 0;

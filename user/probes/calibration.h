@@ -8,11 +8,13 @@
 #define JANK_PROBES_CALIBRATION_H
 
 #include "base/err.h"
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 struct calibration {
 	uint32_t thread_sz;    /* bytes of a kernel stack up to the end of the registers */
+	bool found_regs;       /* that is no usual value: registers were found there */
 	uint64_t user_ip_mask; /* the bits that a user-space address of this kernel can have */
 	uint32_t pid_level;    /* of our pid namespace; 0: the machine's, or not known */
 	uint64_t pid_ns;       /* see struct jank_conf */

@@ -37,6 +37,30 @@ static int find_function(const struct btf *btf, const char *name)
 	return btf ? btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) : -ENODATA;
 }
 
+/* Returns bpf_rdonly_cast, if a program of ours may call it. */
+static int find_cast(const struct btf *btf)
+{
+	int id = find_function(btf, "bpf_rdonly_cast");
+	int regs = btf ? btf__find_by_name_kind(btf, "pt_regs", BTF_KIND_STRUCT) : -ENODATA;
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_1 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_2, .imm = regs },
+		{ .code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_KFUNC_CALL, .imm = id },
+		{ .code = BPF_LDX | BPF_MEM | BPF_DW, .src_reg = BPF_REG_0 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	int fd;
+
+	if (id < 0 || regs < 0)
+		return -ENOENT;
+	fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL, "GPL", insns, 6, NULL);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return id;
+}
+
 #define X_INFO(NAME, name, need, ...) { #name, FEATURE_##need, __VA_ARGS__ },
 static const struct feature_info infos[] = { JANK_FEATURES(X_INFO) };
 
@@ -141,6 +165,7 @@ int features__probe(const char *const *disabled, size_t n, struct features *ret,
 		feats.preempt_disable_id = find_function(btf, PREEMPT_DISABLE);
 		feats.preempt_enable_id = find_function(btf, PREEMPT_ENABLE);
 	}
+	feats.cast_id = find_cast(btf);
 	btf__free(btf);
 	libbpf_set_print(print);
 	*ret = feats;

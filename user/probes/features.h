@@ -126,6 +126,7 @@ struct features {
 	int why[FEATURE_CNT]; /* 0: available; -ECANCELED: switched off; else -errno */
 	/* with FEATURE_PREEMPT_OFF: the kernel's functions of these names, by type */
 	int preempt_disable_id, preempt_enable_id;
+	int cast_id; /* bpf_rdonly_cast (6.2) by type; not above 0: there is none */
 };
 _Static_assert(FEATURE_CNT <= 32, "features.has");
 

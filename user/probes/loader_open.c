@@ -316,7 +316,7 @@ static struct jankbpf *open_part(const struct loader *loader, bool first)
 	choose_programs(loader, skel, first);
 	choose_maps(loader, skel);
 	choose_multi(loader, skel);
-	res = loader__prevent_preemption(skel->obj, loader->opts.features);
+	res = loader__put_calls(loader, skel->obj);
 	if (!res)
 		return skel;
 	jankbpf__destroy(skel);
@@ -420,6 +420,8 @@ int loader__new(const struct loader_opts *opts, struct loader **ret, struct err 
 	res = calibration__get(opts->calibrator, opts->btf_path, &calibration, err);
 	if (res)
 		goto fail;
+	loader->cast_regs =
+		calibration.found_regs && !opts->btf_path && opts->features->cast_id > 0;
 	if (calibration.pid_level) /* it is compared with the machine's number */
 		loader->opts.only_pid = 0;
 	loader->skel = open_part(loader, true);

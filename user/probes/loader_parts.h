@@ -19,6 +19,7 @@ struct loader {
 	struct loader_opts opts;
 	enum wait_probe wait;
 	bool infer_begin;  /* see loop_wait__turn in bpf/loop_wait.bpf.h */
+	bool cast_regs;	   /* see loader__put_calls */
 	bool compat_apart; /* waits of 32-bit programs have their own probes, attached on demand */
 	struct bpf_link *compat_links[2];
 	struct bpf_link *links[BPF_LINKS_MAX];
@@ -31,11 +32,14 @@ struct loader {
 };
 
 /*
- * preempt.c: keeps probes from being preempted half-way (bpf/preempt.bpf.h). Call before load.
- * Replaces the marks in the programs that this kernel preempts, if it has FEATURE_PREEMPT_OFF; else
- * does nothing, and such a kernel counts `probes_skipped`. Returns 0 or -ENOMEM.
+ * kernel_calls.c: puts calls of the kernel's functions into the programs. Call before load.
+ * - Keeps probes from being preempted half-way (bpf/preempt.bpf.h), those that this kernel
+ *   preempts, if it has FEATURE_PREEMPT_OFF; else such a kernel counts `probes_skipped`.
+ * - Finds user registers without a call (compat__user_regs), with loader->cast_regs: the
+ *   calibration found them, the object has the kernel's own types, and there is bpf_rdonly_cast.
+ * Returns 0 or -ENOMEM.
  */
-int loader__prevent_preemption(struct bpf_object *obj, const struct features *feats);
+int loader__put_calls(const struct loader *loader, struct bpf_object *obj);
 
 /* loader_open.c: loads the second part. Only with opts.in_parts. 0, or -errno with a message. */
 int loader__load_rest(struct loader *loader, struct err *err);

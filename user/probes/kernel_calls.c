@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finds the marks of bpf/preempt.bpf.h in the programs and replaces them. See loader_parts.h. */
+/*
+ * Puts calls of the kernel's functions into the programs, at the marks of bpf/preempt.bpf.h and of
+ * compat__user_regs (bpf/compat.bpf.h). See loader_parts.h.
+ */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -53,7 +56,25 @@ static void replace_marks(struct bpf_insn *insns, size_t cnt, const struct featu
 	}
 }
 
-static int prevent_in(struct bpf_program *prog, const struct features *feats)
+static bool gets_regs(const struct bpf_insn *insn)
+{
+	return insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg &&
+	       insn->imm == BPF_FUNC_task_pt_regs;
+}
+
+/* The verifier makes the call of bpf_rdonly_cast a move of a register. */
+static void cast_regs(struct bpf_insn *insns, size_t cnt, int cast_id)
+{
+	for (size_t i = 0; i + 1 < cnt; i++)
+		if (is_next(&insns[i]) && gets_regs(&insns[i + 1])) {
+			insns[i] = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_X,
+						      .dst_reg = BPF_REG_1,
+						      .src_reg = BPF_REG_3 };
+			insns[i + 1] = kernel_call(cast_id);
+		}
+}
+
+static int put_into(struct bpf_program *prog, const struct features *feats, bool prevent, bool cast)
 {
 	size_t cnt = bpf_program__insn_cnt(prog);
 	struct bpf_insn *insns = malloc(cnt * sizeof(*insns));
@@ -62,22 +83,26 @@ static int prevent_in(struct bpf_program *prog, const struct features *feats)
 	if (!insns)
 		return -ENOMEM;
 	memcpy(insns, bpf_program__insns(prog), cnt * sizeof(*insns));
-	replace_marks(insns, cnt, feats);
+	if (prevent)
+		replace_marks(insns, cnt, feats);
+	if (cast)
+		cast_regs(insns, cnt, feats->cast_id);
 	ret = bpf_program__set_insns(prog, insns, cnt);
 	free(insns);
 	return ret;
 }
 
-int loader__prevent_preemption(struct bpf_object *obj, const struct features *feats)
+int loader__put_calls(const struct loader *loader, struct bpf_object *obj)
 {
+	const struct features *feats = loader->opts.features;
+	bool prevent = features__has(feats, FEATURE_PREEMPT_OFF);
 	bool tracepoints = tracepoints_are_preempted();
 	struct bpf_program *prog;
 	int ret = 0;
 
-	if (!features__has(feats, FEATURE_PREEMPT_OFF))
-		return 0;
 	bpf_object__for_each_program (prog, obj)
-		if (!ret && bpf_program__autoload(prog) && (tracepoints || is_uprobe(prog)))
-			ret = prevent_in(prog, feats);
+		if (!ret && bpf_program__autoload(prog))
+			ret = put_into(prog, feats, prevent && (tracepoints || is_uprobe(prog)),
+				       loader->cast_regs);
 	return ret;
 }
