@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define LEVELS	5
-#define SLOTS	40
+#define SLOTS	200
 #define SLOT_SZ 64
 #define FILE_SZ 4096
 #define SPIN_NS 50000000ull

@@ -12,8 +12,6 @@
 #include "symbol/languages/frame_places.h"
 #include "symbol/unwind/cfi.h"
 
-#define METHOD_NAME_MAX 512
-
 static int take_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
 {
 	struct art_file *file = ctx;
@@ -62,6 +60,7 @@ static bool update(struct art *art)
 	if (art->walked && art->stack_ns == art->reader->at_ns)
 		return art->jit.current;
 	art->reads_left = art->walked ? ART_READS : ART_READS_FIRST;
+	art->checks_left = ART_CHECKS;
 	art->walked = true;
 	art->stack_ns = art->reader->at_ns;
 	art_list__walk(art, &art->jit, art_jit__take);
@@ -75,7 +74,7 @@ static bool find_place(void *state, const struct native_frame *frame, uint64_t *
 	struct place_function function = {};
 	const struct symbol *sym;
 	struct art_symfile *file;
-	char name[METHOD_NAME_MAX];
+	char name[ART_NAME_MAX];
 	uint64_t key[2];
 
 	if (frame->dex) {

@@ -23,12 +23,14 @@
 
 #define ART_PAGE	4096u
 #define ART_ENTRIES_MAX 8192u
+#define ART_NAME_MAX	512
 #define ART_SYMFILE_MAX (1u << 20)
 #define ART_BYTES_MAX	(8u << 20)   /* of all symbols */
 #define ART_FRAMES_MAX	(256u << 10) /* bytes of a file's unwind tables */
 #define ART_CFI_MAX	64u	     /* files whose tables are open */
 #define ART_READS_FIRST 512u	     /* of the first stack: some 40 ms */
 #define ART_READS	96u	     /* of a later one */
+#define ART_CHECKS	512u	     /* reads of entries that are known, a stack */
 
 #define ART_DEX_CHAIN	  64u	     /* files behind each other in one mapping */
 #define ART_DEX_WINDOWS	  4096u	     /* reads of a DEX file's classes */
@@ -82,6 +84,9 @@ struct art_list {
 /* A file of symbols and unwind tables. */
 struct art_symfile {
 	uint64_t ts_ns, begin, end;
+	uint64_t at, key; /* of its entry */
+	enum art_version version;
+	uint32_t listed; /* `lock` of the list when its entry was last seen there */
 	struct symtab tab;
 	uint16_t machine;
 	bool eh;
@@ -124,7 +129,8 @@ struct art {
 	uint64_t stack_ns; /* the stack that is being read */
 	bool walked;	   /* the list, for that stack */
 	unsigned reads_left;
-	uint64_t page_at; /* of the page that was read last; 1: none */
+	unsigned checks_left; /* reads of entries that are known, for that stack */
+	uint64_t page_at;     /* of the page that was read last; 1: none */
 	uint8_t page[ART_PAGE];
 	struct art_list jit;
 	struct art_symfile *files;
@@ -179,9 +185,10 @@ void art_symfile__free(struct art_symfile *file);
 
 /*
  * The method at an address at a time (CLOCK_MONOTONIC): of the symbols that were there then, the
- * latest. NULL: none, or several without a time. The symbol is valid until the next walk.
+ * latest. NULL: none, or several without a time; or the list no longer has it, so that another one
+ * may have come and gone since. The symbol is valid until the next walk.
  */
-const struct symbol *art_jit__find(const struct art *art, uint64_t pc, uint64_t t_ns,
+const struct symbol *art_jit__find(struct art *art, uint64_t pc, uint64_t t_ns,
 				   struct art_symfile **ret_file);
 
 /* The unwind tables of a file; NULL: it has none. Valid for the next ART_CFI_MAX calls. */

@@ -135,6 +135,10 @@ bool art_jit__take(struct art *art, const struct art_head *head, const struct ar
 	}
 	res = art_symfile__parse(bytes, entry->size, art->file->is64, file, &unpacked);
 	file->ts_ns = entry->ts_ns;
+	file->at = entry->at;
+	file->key = entry->key;
+	file->version = head->version;
+	file->listed = art->jit.lock;
 	free(bytes);
 	unpacked /= ART_PAGE; /* costs about as much as a read */
 	art->reads_left -= unpacked < art->reads_left ? unpacked : art->reads_left;
@@ -145,7 +149,49 @@ bool art_jit__take(struct art *art, const struct art_head *head, const struct ar
 	return true;
 }
 
-const struct symbol *art_jit__find(const struct art *art, uint64_t pc, uint64_t t_ns,
+static const struct symbol *symbol_in(const struct art_symfile *file, uint64_t pc)
+{
+	return pc >= file->begin && pc < file->end ? symtab__find(&file->tab, pc) : NULL;
+}
+
+static bool is_listed(struct art *art, struct art_symfile *file)
+{
+	struct art_entry now;
+
+	if (file->listed == art->jit.lock)
+		return true;
+	if (!art->checks_left)
+		return false;
+	art->checks_left--;
+	art->reads_left++;
+	if (!art_entry__read(art, file->version, file->at, true, &now) || now.key != file->key)
+		return false;
+	file->listed = art->jit.lock;
+	return true;
+}
+
+/* ART puts methods together: then another file of the list has the same one. */
+static bool is_there(struct art *art, struct art_symfile *file, const struct symbol *sym)
+{
+	char name[ART_NAME_MAX], other[ART_NAME_MAX];
+
+	if (is_listed(art, file))
+		return true;
+	if (!names__get(&file->tab.names, sym->name, name, sizeof(name)))
+		return false;
+	for (size_t i = art->file_cnt; i--;) {
+		struct art_symfile *each = &art->files[i];
+		const struct symbol *same = symbol_in(each, sym->addr);
+
+		if (same && each->ts_ns > file->ts_ns && same->addr == sym->addr &&
+		    names__get(&each->tab.names, same->name, other, sizeof(other)) &&
+		    !strcmp(name, other) && is_listed(art, each))
+			return true;
+	}
+	return false;
+}
+
+const struct symbol *art_jit__find(struct art *art, uint64_t pc, uint64_t t_ns,
 				   struct art_symfile **ret_file)
 {
 	struct art_symfile *best = NULL;
@@ -153,12 +199,9 @@ const struct symbol *art_jit__find(const struct art *art, uint64_t pc, uint64_t 
 
 	for (size_t i = 0; i < art->file_cnt; i++) {
 		struct art_symfile *file = &art->files[i];
-		const struct symbol *sym;
+		const struct symbol *sym = symbol_in(file, pc);
 
-		if (pc < file->begin || pc >= file->end || (t_ns && file->ts_ns > t_ns))
-			continue;
-		sym = symtab__find(&file->tab, pc);
-		if (!sym || (best && best->ts_ns > file->ts_ns))
+		if (!sym || (t_ns && file->ts_ns > t_ns) || (best && best->ts_ns > file->ts_ns))
 			continue;
 		if (best && best->ts_ns == file->ts_ns && !best->ts_ns)
 			return NULL; /* which one came later is not known */
@@ -166,7 +209,7 @@ const struct symbol *art_jit__find(const struct art *art, uint64_t pc, uint64_t 
 		ret = sym;
 	}
 	*ret_file = best;
-	return ret;
+	return best && is_there(art, best, ret) ? ret : NULL;
 }
 
 /* --- unwind tables */
