@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A process that pretends to run Android's runtime: an epoll loop whose handler sleeps for 30 ms
+// A process that pretends to run Android's runtime: an epoll loop whose handler spins for 30 ms
 // below 60 frames of an "interpreter", each at another place of huge DEX files whose classes are
 // spread over the whole file. Meanwhile a thread changes the lists of JIT code and DEX files all
 // the time: they have cycles, and entries that point anywhere.
@@ -12,6 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FILES	40
@@ -19,6 +20,7 @@
 #define FILE_SZ (256ul << 20)
 #define CLASSES 65536u
 #define DEPTH	60
+#define SPIN_NS 30000000l
 
 struct entry {
 	struct entry *next, *prev;
@@ -49,12 +51,22 @@ __asm__(".text\n.globl interpret\ninterpret:\n.cfi_startproc\npush %r12\n.cfi_de
 	".cfi_escape 0x16, 0, 9, 0x0c, 'D', 'E', 'X', '1', 0x13, 0x92, 12, 0\n"
 	"call *%rsi\npop %r12\n.cfi_def_cfa_offset 8\n.cfi_restore 12\nret\n.cfi_endproc\n");
 
+static void spin(void)
+{
+	struct timespec begin, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - begin.tv_sec) * 1000000000l + now.tv_nsec - begin.tv_nsec < SPIN_NS);
+}
+
 static void deep(void)
 {
 	uint64_t at = (turn * DEPTH + depth) * 1234577ull;
 
 	if (depth == DEPTH) {
-		usleep(30000);
+		spin();
 		return;
 	}
 	depth++;

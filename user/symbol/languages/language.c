@@ -343,6 +343,20 @@ static bool is_nameless(struct language_process *state, const struct reading *re
 	return !state->named && state->nameless >= NAMELESS_MAX;
 }
 
+/* Tells of interpreted methods in a process whose runtime was not found. */
+static void count_unread(struct process *process, const struct native_frame *frames, size_t cnt)
+{
+	for (size_t i = 0; i < cnt && !process->language_unknown; i++) {
+		const struct region *region =
+			frames[i].dex ? proc_maps__find(&process->maps, frames[i].pc) : NULL;
+
+		if (!region)
+			continue;
+		unread__add(UNREAD_DEX, region->mapped->path);
+		process->language_unknown = true;
+	}
+}
+
 static void begin_stack(struct process_env *env, struct process *process,
 			struct language_process *state)
 {
@@ -359,6 +373,8 @@ void language__read(struct process_env *env, struct process *process, struct nat
 	struct language_process *state = process_of(env, process, &region);
 	struct reading *readings = state ? calloc(cnt, sizeof(*readings)) : NULL;
 
+	if (!state)
+		count_unread(process, frames, cnt);
 	if (!readings)
 		return;
 	mark_borrowed(frames, cnt);
