@@ -147,7 +147,7 @@ def test_root_file_of_user():
     """A command of the user cannot do what root can."""
     where = folder("roots")
     result = run(simjank(count=1), "--on-block", f"touch {where}/file", env=AS_SUDO)
-    ok(not os.listdir(where) and reactions(result)["failed"] == 1 and "Permission denied" in result.err,
+    ok(not os.listdir(where) and reactions(result)["failed"] >= 1 and "Permission denied" in result.err,
        "sudo: it cannot write where only root may; its first line of output says why", result)
 
 
