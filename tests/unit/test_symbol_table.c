@@ -218,6 +218,8 @@ static void check_demangling(void)
 {
 	char huge[8192];
 
+	check_demangled("__dl__ZN6soinfo17call_constructorsEv", "soinfo::call_constructors");
+	check_demangled("__dl_memset", NULL);
 	check_demangled("_ZN2v88internal7Isolate3RunEPKcRSt6vectorIiSaIiEE",
 			"v8::internal::Isolate::Run");
 	check_demangled("_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write");

@@ -20,7 +20,9 @@
  * leaks nothing (except a few hundred bytes for Rust's punycode).
  */
 
-#define MANGLED_MAX 4096 /* libiberty itself gives up on C++ names over 1 KiB */
+#define MANGLED_MAX   4096    /* libiberty itself gives up on C++ names over 1 KiB */
+#define LINKER_PREFIX "__dl_" /* of all names of Android's linker (bionic/linker/Android.bp) */
+#define MANGLED	      "_Z"
 
 struct output {
 	char *buf;
@@ -80,6 +82,8 @@ size_t demangle__name(const char *name, char *buf, size_t cap)
 {
 	struct output out = { .buf = buf, .cap = cap };
 
+	if (!strncmp(name, LINKER_PREFIX MANGLED, strlen(LINKER_PREFIX MANGLED)))
+		name += strlen(LINKER_PREFIX);
 	if (name[0] != '_' || strlen(name) > MANGLED_MAX || (name[1] == 'R' && is_endless(name)))
 		return 0;
 	if (!demangle_until_full(name, &out))
