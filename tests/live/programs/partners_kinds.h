@@ -300,12 +300,30 @@ static void make_terminal(void)
 
 static size_t filled; /* bytes */
 
-/* Fills the terminal, until there is no room for the handler's byte. */
+/*
+ * Fills the terminal, until there is no room for the handler's byte. A worker of the kernel moves
+ * the first bytes on to the reader's side, and makes room once more.
+ */
 static void fill_terminal(void)
 {
+	static const char text[256];
+	size_t sz = sizeof(text);
+	ssize_t len;
+
 	fcntl(terminal, F_SETFL, O_RDWR | O_NONBLOCK);
-	for (filled = 0; write(terminal, "x", 1) == 1;)
-		filled++;
+	filled = 0;
+	for (int full_cnt = 0; full_cnt < 5;) {
+		len = write(terminal, text, sz);
+		if (len > 0) {
+			filled += (size_t)len;
+			full_cnt = 0;
+		} else if (sz > 1) {
+			sz = 1;
+		} else {
+			full_cnt++;
+			usleep(4000);
+		}
+	}
 	fcntl(terminal, F_SETFL, O_RDWR);
 }
 
