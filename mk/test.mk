@@ -86,7 +86,7 @@ LIVE_ALONE := behind histogram history late_start losses rests sink_nice truth
 # truth_forms 66, all 59, places 57, hang 57, workers 50, degraded 47, memory 42, marks 39, busy_loop 36, simjank 33,
 # crowd 28, python_chain 23, longmaps 15; apart: make check-attach 700.
 SLOW_UNIT          := symbol_gopclntab
-SLOW_LIVE_PARALLEL := compat32 features hostile hostile_runtime jit kill loops pids send sites stopped targets
+SLOW_LIVE_PARALLEL := art_hostile compat32 features hostile hostile_runtime jit kill loops pids send sites stopped targets
 SLOW_LIVE          := all busy_loop crowd degraded hang longmaps marks memory overload places python_chain shares \
                       simjank truth_forms upsets watched workers
 
