@@ -5,6 +5,8 @@ import os
 import re
 import subprocess
 
+from live import Trace, end, start, wait_for
+
 PROGRAMS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "live", "programs")
 
 
@@ -24,6 +26,21 @@ def turns_of(path):
     """The finished turns: number, begin and end."""
     with open(path, encoding="utf-8") as file:
         return [tuple(map(int, line.split())) for line in file if line.endswith("\n")]
+
+
+def trace_turns(folder, command, cnt):
+    """Traces the program for cnt of its turns: the trace, and all turns."""
+    truth = os.path.join(folder, "turns")
+    with open(truth, "w", encoding="utf-8") as out:
+        process = start(command, stdout=out)
+    try:
+        wait_for(lambda: len(turns_of(truth)) >= 2, what="the first turns")
+        with Trace(process.pid) as trace:
+            first = len(turns_of(truth))
+            wait_for(lambda: len(turns_of(truth)) >= first + cnt, what=f"{cnt} turns")
+    finally:
+        end(process)
+    return trace, turns_of(truth)
 
 
 def real_ns(text):

@@ -9,8 +9,8 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
-from art import build, turn_of, turns_of  # noqa: E402
-from live import Tap, Trace, check_run, end, need, skip_all, start, wait_for  # noqa: E402
+from art import build, trace_turns, turn_of  # noqa: E402
+from live import Tap, check_run, need, skip_all  # noqa: E402
 
 TURNS = 24
 LEVELS = 5
@@ -54,18 +54,9 @@ def main():
         skip_all("the stand-in makes code of x86-64")
     tap = Tap()
     with tempfile.TemporaryDirectory(prefix="jank-art-", dir="/var/tmp") as folder:
-        truth = os.path.join(folder, "turns")
-        with open(truth, "w", encoding="utf-8") as out:
-            process = start([build(folder, "art_app")], stdout=out)
-        try:
-            wait_for(lambda: len(turns_of(truth)) >= 2, what="the first turns")
-            with Trace(process.pid) as trace:
-                first = len(turns_of(truth))
-                wait_for(lambda: len(turns_of(truth)) >= first + TURNS, what=f"{TURNS} turns")
-        finally:
-            end(process)
+        trace, turns = trace_turns(folder, [build(folder, "art_app")], TURNS)
         check_run(tap, trace, "the trace", "app", "epoll")
-        check_names(tap, turns_of(truth), trace.blocks)
+        check_names(tap, turns, trace.blocks)
         busy = [block["cause"].get("frame") or {} for block in trace.blocks if block["cause"]["kind"] != "runnable" and block["samples"]]
         if busy:
             names = {frame.get("function") for frame in busy}

@@ -15,8 +15,8 @@ import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
-from art import build, turn_of, turns_of  # noqa: E402
-from live import JANKBPF, Tap, Trace, check_run, end, need, skip_all, start, wait_for  # noqa: E402
+from art import build, trace_turns, turn_of  # noqa: E402
+from live import JANKBPF, Tap, check_run, need, skip_all  # noqa: E402
 
 TURNS = 36
 FILES = 6
@@ -138,18 +138,9 @@ def main():
         skip_all("the stand-in has code of x86-64")
     tap = Tap()
     with tempfile.TemporaryDirectory(prefix="jank-art-", dir="/var/tmp") as folder:
-        truth = os.path.join(folder, "turns")
-        with open(truth, "w", encoding="utf-8") as out:
-            process = start([build(folder, "art_interpreted"), *make_files(folder)], stdout=out)
-        try:
-            wait_for(lambda: len(turns_of(truth)) >= 2, what="the first turns")
-            with Trace(process.pid) as trace:
-                first = len(turns_of(truth))
-                wait_for(lambda: len(turns_of(truth)) >= first + TURNS, what=f"{TURNS} turns")
-        finally:
-            end(process)
+        trace, turns = trace_turns(folder, [build(folder, "art_interpreted"), *make_files(folder)], TURNS)
         check_run(tap, trace, "the trace", "app", "epoll")
-        check_names(tap, turns_of(truth), trace.blocks)
+        check_names(tap, turns, trace.blocks)
         check_replay(tap, trace)
     tap.end()
 

@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "art_lists.h"
+
 #define FILES	40
 #define ENTRIES 64
 #define FILE_SZ (256ul << 20)
@@ -22,23 +24,6 @@
 #define DEPTH	60
 #define SPIN_NS 30000000l
 
-struct entry {
-	struct entry *next, *prev;
-	const void *symfile;
-	uint64_t size, timestamp;
-	volatile uint32_t lock;
-};
-
-struct descriptor {
-	uint32_t version, action;
-	struct entry *relevant, *first;
-	uint8_t magic[8];
-	uint32_t flags, size, entry_size;
-	volatile uint32_t lock;
-	uint64_t timestamp;
-};
-
-extern struct descriptor __jit_debug_descriptor, __dex_debug_descriptor;
 void interpret(uint64_t pc, void (*next)(void));
 
 static uint8_t *files[FILES];

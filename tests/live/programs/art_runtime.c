@@ -5,22 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-struct entry {
-	struct entry *next, *prev;
-	const void *symfile;
-	uint64_t size, timestamp;
-	volatile uint32_t lock;
-};
-
-struct descriptor {
-	uint32_t version, action;
-	struct entry *relevant, *first;
-	uint8_t magic[8];
-	uint32_t flags, size, entry_size;
-	volatile uint32_t lock;
-	uint64_t timestamp;
-	void *rest[11];
-};
+#include "art_lists.h"
 
 struct descriptor __jit_debug_descriptor = {
 	1, 0, 0, 0, "Android2", 0, sizeof(struct descriptor), sizeof(struct entry), 0, 0, {}
