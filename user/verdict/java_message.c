@@ -61,9 +61,11 @@ static void look(const struct stack *stack, struct class *handler, struct class 
 	struct walk walk = { stack, stack->frame_cnt };
 	const char *function;
 
-	do
-		function = next(&walk);
-	while (function && strcmp(function, DISPATCH));
+	while (walk.left && !text__same(stack->frames[walk.left - 1].function, DISPATCH))
+		walk.left--;
+	if (!walk.left)
+		return;
+	walk.left--;
 	function = next(&walk);
 	if (text__same(function, CALLBACK))
 		*callback = class_of(next(&walk), "run");
