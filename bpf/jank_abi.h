@@ -416,7 +416,7 @@ _Static_assert(sizeof(struct jank_mark_field) == 20, "jank_mark_field");
 
 /*
  * If the object has several layouts, each is a mark, one after the other; all but the last have a
- * check. The first whose check holds is the message's.
+ * check. The object has the first layout whose check holds.
  */
 #define JANK_MARK_LAYOUT_MAX 3
 struct jank_mark {

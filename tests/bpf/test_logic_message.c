@@ -54,7 +54,7 @@ static void test_take(void)
 	ok(!s.got && !s.ready_got, "invalid addresses: nothing is read");
 }
 
-/* The first layout whose check holds is the message's; each is a mark. */
+/* The object has the first layout whose check holds; each layout is a mark. */
 static void test_layouts(void)
 {
 	static const struct {
