@@ -81,8 +81,9 @@ static __always_inline bool compat__on_task_stack(void *ctx, struct task_struct 
  * Returns the user registers saved at kernel entry: they lie at the upper end of the task's stack
  * (task_pt_regs in asm/processor.h), or a padding below. bpf_task_pt_regs came with dd6e10fbd9fb
  * (5.15). A call of it costs 15 to 20 ns where returns are mitigated, so the loader puts a cast of
- * `at` in its place, of which the verifier makes a move (user/probes/kernel_calls.c). The jump is
- * the mark. In functions that are not inline the call stays.
+ * `at` in its place, of which the verifier makes a move, and the type into r2
+ * (user/probes/kernel_calls.c). The jump is the mark. In functions that are not inline the call
+ * stays.
  */
 static __always_inline struct pt_regs *compat__user_regs(struct task_struct *task)
 {
@@ -92,17 +93,16 @@ static __always_inline struct pt_regs *compat__user_regs(struct task_struct *tas
 	return (struct pt_regs *)bpf_task_pt_regs(task);
 #else
 	u64 at = (u64)task->stack + jank_conf.thread_sz - bpf_core_type_size(struct pt_regs);
-	u64 type = bpf_core_type_id_kernel(struct pt_regs);
 	struct pt_regs *regs;
 
 	asm("r1 = %[task]\n"
-	    "r2 = %[type]\n"
+	    "r2 = 0\n"
 	    "r3 = %[at]\n"
 	    "goto +0\n"
 	    "call %[get]\n"
 	    "%[regs] = r0\n"
 	    : [regs] "=r"(regs)
-	    : [task] "r"(task), [type] "r"(type), [at] "r"(at), [get] "i"(COMPAT_TASK_PT_REGS)
+	    : [task] "r"(task), [at] "r"(at), [get] "i"(COMPAT_TASK_PT_REGS)
 	    : "r0", "r1", "r2", "r3", "r4", "r5");
 	return regs;
 #endif

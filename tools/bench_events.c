@@ -135,10 +135,12 @@ static int measure(struct loader *loader)
 	return 0;
 }
 
-static int trace(pid_t pid, const struct features *feats, struct err *err)
+static int trace(pid_t pid, const struct features *feats, struct kernel_types *types,
+		 struct err *err)
 {
 	const struct loader_opts opts = {
 		.features = feats,
+		.types = types,
 		.threshold_ns = 100 * NS_PER_MS,
 		.evidence_ns = 100 * NS_PER_MS,
 		.hang_ns = 5 * NS_PER_SEC,
@@ -162,10 +164,12 @@ int main(int argc, char **argv)
 	int to_loop[2], to_client[2];
 	struct features feats;
 	struct err err = {};
+	struct kernel_types *types;
 	pid_t loop;
 
 	stay_on(1);
-	if (features__probe(without, argc > 1 && !strcmp(argv[1], "plain"), &feats, &err) ||
+	types = kernel_types__read();
+	if (features__probe(types, without, argc > 1 && !strcmp(argv[1], "plain"), &feats, &err) ||
 	    features__require(&feats, &err))
 		goto fail;
 	if (pipe(to_loop) || pipe(to_client))
@@ -173,7 +177,7 @@ int main(int argc, char **argv)
 	loop = start(run_loop, to_loop[0], to_client[1]);
 	if (loop < 0 || start(run_client, to_client[0], to_loop[1]) < 0)
 		return 1;
-	if (!trace(loop, &feats, &err))
+	if (!trace(loop, &feats, types, &err))
 		return 0;
 fail:
 	fprintf(stderr, "bench_events: %s\n", err.msg);

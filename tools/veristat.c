@@ -20,6 +20,7 @@
 #define RECORD_ENTRIES 1024 /* of --record; their number does not change the programs */
 
 static struct catalogue *catalogue; /* for the marks */
+static struct kernel_types *types;
 
 struct set {
 	const char *name;
@@ -97,6 +98,7 @@ static int try_set(struct report *report, const struct set *set)
 {
 	const struct loader_opts opts = {
 		.features = &set->features,
+		.types = types,
 		.threshold_ns = 100 * NS_PER_MS,
 		.hang_ns = 5 * NS_PER_SEC,
 		.catalogue = catalogue,
@@ -209,7 +211,8 @@ int main(void)
 		fprintf(stderr, "veristat: needs root\n");
 		return JANK_EXIT_CANNOT;
 	}
-	if (features__probe(NULL, 0, &feats, &err) || features__require(&feats, &err)) {
+	types = kernel_types__read();
+	if (features__probe(types, NULL, 0, &feats, &err) || features__require(&feats, &err)) {
 		fprintf(stderr, "veristat: %s\n", err.msg);
 		return JANK_EXIT_CANNOT;
 	}

@@ -4,9 +4,11 @@
 
 #include <errno.h>
 
+#include "probes/kernel_types.h"
 #include "tests/tap.h"
 
 static const char *all[FEATURE_CNT];
+static struct kernel_types *types; /* NULL: the kernel has none */
 
 static void test_infos(void)
 {
@@ -31,16 +33,18 @@ static void test_unknown(void)
 	struct err err = { 0 };
 
 	memset(&feats, 0x5a, sizeof(feats));
-	is_int(features__probe(names, 2, &feats, &err), -EINVAL, "an unknown name is refused");
+	is_int(features__probe(types, names, 2, &feats, &err), -EINVAL,
+	       "an unknown name is refused");
 	is_int(err.exit, JANK_EXIT_USAGE, "… as wrong usage");
 	has_str(err.msg, "'warp_drive': no such feature", "… quoted");
 	for (int i = 0; i < FEATURE_CNT; i++)
 		has_str(err.msg, all[i], "… and lists %s as known", all[i]);
 	is_uint(feats.has, 0x5a5a5a5a, "… with the result unchanged");
 	names[1] = "bt";
-	is_int(features__probe(names, 2, &feats, &err), -EINVAL, "a part of a name is refused");
+	is_int(features__probe(types, names, 2, &feats, &err), -EINVAL,
+	       "a part of a name is refused");
 	names[1] = "";
-	is_int(features__probe(names, 2, &feats, &err), -EINVAL, "an empty name is refused");
+	is_int(features__probe(types, names, 2, &feats, &err), -EINVAL, "an empty name is refused");
 }
 
 static void test_all_off(void)
@@ -48,7 +52,7 @@ static void test_all_off(void)
 	struct features feats;
 	struct err err = { 0 };
 
-	is_int(features__probe(all, FEATURE_CNT, &feats, &err), 0, "all switched off");
+	is_int(features__probe(types, all, FEATURE_CNT, &feats, &err), 0, "all switched off");
 	is_uint(feats.has, 0, "… none is there");
 	for (int i = 0; i < FEATURE_CNT; i++)
 		is_int(feats.why[i], -ECANCELED, "… %s because it was switched off", all[i]);
@@ -60,7 +64,7 @@ static void test_each_off(void)
 		struct features feats;
 		struct err err = { 0 };
 
-		features__probe(&all[i], 1, &feats, &err);
+		features__probe(types, &all[i], 1, &feats, &err);
 		ok(!features__has(&feats, i), "%s alone can be switched off", all[i]);
 		is_int(feats.why[i], -ECANCELED, "… and the reason says so");
 	}
@@ -72,7 +76,7 @@ static void test_probe(void)
 	struct features feats;
 	struct err err = { 0 };
 
-	is_int(features__probe(NULL, 0, &feats, &err), 0, "probing all");
+	is_int(features__probe(types, NULL, 0, &feats, &err), 0, "probing all");
 	for (int i = 0; i < FEATURE_CNT; i++) {
 		is_int(features__has(&feats, i), feats.why[i] == 0, "%s: bit and reason agree",
 		       all[i]);
@@ -139,6 +143,7 @@ static void test_reasons(void)
 
 int main(void)
 {
+	types = kernel_types__read();
 	test_infos();
 	test_unknown();
 	test_all_off();
@@ -147,5 +152,6 @@ int main(void)
 	test_require();
 	test_typed();
 	test_reasons();
+	kernel_types__free(types);
 	return tap__done();
 }

@@ -24,6 +24,7 @@
 #include "files/file.h"
 #include "probes/btf.h"
 #include "probes/features.h"
+#include "probes/kernel_types.h"
 #include "probes/preflight.h"
 #include "probes/privileges.h"
 
@@ -329,6 +330,7 @@ static int print_report(const struct doctor_report *report, const struct options
 int cmd_doctor__run(const struct options *opts)
 {
 	struct doctor_report report = {};
+	struct kernel_types *types;
 	struct features feats;
 	struct err err;
 	uint64_t start;
@@ -336,7 +338,10 @@ int cmd_doctor__run(const struct options *opts)
 
 	mount_in_private();
 	start = clock__mono_ns();
-	if (features__probe(opts->disabled, opts->disabled_cnt, &feats, &err)) {
+	types = kernel_types__read();
+	status = features__probe(types, opts->disabled, opts->disabled_cnt, &feats, &err);
+	kernel_types__free(types);
+	if (status) {
 		log__error("%s", err.msg);
 		return err.exit;
 	}

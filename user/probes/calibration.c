@@ -19,6 +19,7 @@
 #include "calibrate.skel.h"
 #include "files/file.h"
 #include "probes/bpf_log.h"
+#include "probes/kernel_types.h"
 #include "probes/preflight.h"
 
 #define THREAD_SZ_MIN (16 * 1024)
@@ -69,11 +70,18 @@ static int judge(const struct jank_calibration *answer, struct calibration *ret,
 	return 0;
 }
 
-static int load_calibration(const char *btf_path, struct calibrate **ret, struct err *err)
+static int load_calibration(struct kernel_types *types, const char *btf_path,
+			    struct calibrate **ret, struct err *err)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = btf_path);
+	LIBBPF_OPTS(bpf_object_open_opts, opts,
+		    .btf_custom_path = btf_path ?: kernel_types__path(types));
 	struct calibrate *skel = calibrate__open_opts(&opts);
-	int res = skel ? calibrate__load(skel) : -errno;
+	int res = skel ? 0 : -errno;
+
+	if (!res && types && !btf_path)
+		res = kernel_types__choose(types, bpf_object__btf(skel->obj));
+	if (!res)
+		res = calibrate__load(skel);
 
 	/* libbpf maps no memory if its own test of the kernel failed, as for lack of memory */
 	if (!res && !skel->bss)
@@ -94,8 +102,8 @@ static int load_calibration(const char *btf_path, struct calibrate **ret, struct
 			     strerror(-res), bpf_log__last());
 }
 
-/* In this process: see calibration__get. */
-static int calibrate(const char *btf_path, struct calibration *ret, struct err *err)
+int calibration__get(struct kernel_types *types, const char *btf_path, struct calibration *ret,
+		     struct err *err)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run);
 	long page_sz = sysconf(_SC_PAGESIZE);
@@ -107,7 +115,7 @@ static int calibrate(const char *btf_path, struct calibration *ret, struct err *
 	ret->user_ip_mask = user_ip_mask();
 	ret->pid_level = 0;
 	ret->pid_ns = 0;
-	res = load_calibration(btf_path, &skel, err);
+	res = load_calibration(types, btf_path, &skel, err);
 	if (res)
 		return res;
 	skel->bss->jank_calibration.want_nr = SYS_bpf;
@@ -122,65 +130,4 @@ static int calibrate(const char *btf_path, struct calibration *ret, struct err *
 			"the probes; run it outside, or with the machine's pid namespace "
 			"(--pid=host)");
 	return res;
-}
-
-/* --- the process that calibrates meanwhile */
-
-/* Only a success is answered: else the caller tries it, too, and learns the reason. */
-static void be_calibrator(int fd)
-{
-	struct calibration answer = {};
-	struct err err = {};
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	bpf_log__capture();
-	if (!calibrate(NULL, &answer, &err))
-		file__write_all(fd, &answer, sizeof(answer));
-	_exit(0);
-}
-
-void calibrator__start(struct calibrator *ret)
-{
-	int ends[2];
-
-	*ret = (struct calibrator){ .fd = -1 };
-	if (pipe2(ends, O_CLOEXEC))
-		return;
-	ret->pid = own_process__fork();
-	if (!ret->pid)
-		be_calibrator(ends[1]);
-	close(ends[1]);
-	if (ret->pid > 0) {
-		ret->fd = ends[0];
-		return;
-	}
-	close(ends[0]);
-	ret->pid = 0;
-}
-
-void calibrator__end(struct calibrator *calibrator)
-{
-	if (!calibrator->pid)
-		return;
-	kill(calibrator->pid, SIGKILL);
-	waitpid(calibrator->pid, NULL, 0);
-	own_process__remove(calibrator->pid);
-	close(calibrator->fd);
-	*calibrator = (struct calibrator){ .fd = -1 };
-}
-
-/* The write of so few bytes is never in part (pipe(7)). */
-static bool is_answered(const struct calibrator *calibrator, struct calibration *ret)
-{
-	return TEMP_FAILURE_RETRY(read(calibrator->fd, ret, sizeof(*ret))) == sizeof(*ret);
-}
-
-int calibration__get(struct calibrator *calibrator, const char *btf_path, struct calibration *ret,
-		     struct err *err)
-{
-	bool answered = calibrator && calibrator->pid && !btf_path && is_answered(calibrator, ret);
-
-	if (calibrator)
-		calibrator__end(calibrator);
-	return answered ? 0 : calibrate(btf_path, ret, err);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Calibration: a small BPF object runs once in a process of ours, where the answers are known,
- * before the probes are loaded. It takes 30 ms, so another process can do it during the rest of the
- * start.
+ * before the probes are loaded.
  */
 #ifndef JANK_PROBES_CALIBRATION_H
 #define JANK_PROBES_CALIBRATION_H
@@ -10,7 +9,6 @@
 #include "base/err.h"
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 struct calibration {
 	uint32_t thread_sz;    /* bytes of a kernel stack up to the end of the registers */
@@ -21,23 +19,14 @@ struct calibration {
 	uint64_t fair_class;   /* see struct jank_conf */
 };
 
-/* The process that calibrates by the kernel's own types. pid 0: there is none. */
-struct calibrator {
-	pid_t pid;
-	int fd;
-};
-
-/* Without a process, calibration__get does it. Call before there are threads. */
-void calibrator__start(struct calibrator *ret);
-void calibrator__end(struct calibrator *calibrator); /* a second call does nothing */
+struct kernel_types;
 
 /*
- * Waits for the calibrator, and ends it. Calibrates here if it is NULL or does not answer, or if
- * btf_path is not NULL: the file with the kernel's types. When the object cannot run (before 5.10),
- * uses the usual values. Returns 0, or -errno with JANK_EXIT_CANNOT when the types belong to
- * another kernel.
+ * types: the kernel's own, or NULL; btf_path: a file to take instead, or NULL. When the object
+ * cannot run (before 5.10), uses the usual values. Returns 0, or -errno with JANK_EXIT_CANNOT when
+ * the types belong to another kernel.
  */
-int calibration__get(struct calibrator *calibrator, const char *btf_path, struct calibration *ret,
+int calibration__get(struct kernel_types *types, const char *btf_path, struct calibration *ret,
 		     struct err *err);
 
 #endif

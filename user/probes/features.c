@@ -15,16 +15,15 @@
 #include "base/nearest.h"
 #include "base/strbuf.h"
 #include "probes/btf.h"
+#include "probes/kernel_types.h"
 
 /* --- one test function for each feature of the list, called by table */
 
-struct btf;
-
 /*
- * probe__NAME(btf) returns 0 when the feature is available, else -errno. btf: the kernel's, or
+ * probe__NAME(types) returns 0 when the feature is available, else -errno. types: the kernel's, or
  * NULL.
  */
-#define JANK_X_PROBE(NAME, name, ...) int probe__##name(const struct btf *btf);
+#define JANK_X_PROBE(NAME, name, ...) int probe__##name(const struct kernel_types *types);
 JANK_FEATURES(JANK_X_PROBE)
 #undef JANK_X_PROBE
 
@@ -32,40 +31,41 @@ JANK_FEATURES(JANK_X_PROBE)
 #define PREEMPT_ENABLE	"bpf_preempt_enable"
 
 /* Returns the type of a function of the kernel, or -errno. */
-static int find_function(const struct btf *btf, const char *name)
+static int find_function(const struct kernel_types *types, const char *name)
 {
-	return btf ? btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) : -ENODATA;
+	return kernel_types__find(types, name, BTF_KIND_FUNC);
 }
 
-/* Returns bpf_rdonly_cast, if a program of ours may call it. */
-static int find_cast(const struct btf *btf)
+/* Is there a bpf_rdonly_cast that a program of ours may call? */
+static bool can_cast(const struct features *feats)
 {
-	int id = find_function(btf, "bpf_rdonly_cast");
-	int regs = btf ? btf__find_by_name_kind(btf, "pt_regs", BTF_KIND_STRUCT) : -ENODATA;
 	const struct bpf_insn insns[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_1 },
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_2, .imm = regs },
-		{ .code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_KFUNC_CALL, .imm = id },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K,
+		  .dst_reg = BPF_REG_2,
+		  .imm = feats->regs_id },
+		{ .code = BPF_JMP | BPF_CALL,
+		  .src_reg = BPF_PSEUDO_KFUNC_CALL,
+		  .imm = feats->cast_id },
 		{ .code = BPF_LDX | BPF_MEM | BPF_DW, .src_reg = BPF_REG_0 },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
 	int fd;
 
-	if (id < 0 || regs < 0)
-		return -ENOENT;
+	if (feats->cast_id < 0 || feats->regs_id < 0)
+		return false;
 	fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL, "GPL", insns, 6, NULL);
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	return id;
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 #define X_INFO(NAME, name, need, ...) { #name, FEATURE_##need, __VA_ARGS__ },
 static const struct feature_info infos[] = { JANK_FEATURES(X_INFO) };
 
 #define X_PROBE(NAME, name, ...) probe__##name,
-static int (*const probes[])(const struct btf *btf) = { JANK_FEATURES(X_PROBE) };
+static int (*const probes[])(const struct kernel_types *types) = { JANK_FEATURES(X_PROBE) };
 
 const struct feature_info *feature__info(enum feature feature)
 {
@@ -141,11 +141,11 @@ static int parse_disabled(const char *const *names, size_t n, uint32_t *ret, str
 	return 0;
 }
 
-int features__probe(const char *const *disabled, size_t n, struct features *ret, struct err *err)
+int features__probe(const struct kernel_types *types, const char *const *disabled, size_t n,
+		    struct features *ret, struct err *err)
 {
 	struct features feats = { 0 };
 	libbpf_print_fn_t print;
-	struct btf *btf;
 	int code;
 
 	code = parse_disabled(disabled, n, &feats.disabled, err);
@@ -153,20 +153,22 @@ int features__probe(const char *const *disabled, size_t n, struct features *ret,
 		return code;
 	/* A missing feature is a result here, not a warning on stderr. */
 	print = libbpf_set_print(NULL);
-	btf = feats.disabled & (1u << FEATURE_BTF) ? NULL : btf__load_vmlinux_btf();
+	if (feats.disabled & (1u << FEATURE_BTF))
+		types = NULL;
 	for (int i = 0; i < FEATURE_CNT; i++) {
 		bool off = feats.disabled & (1u << i);
 
-		feats.why[i] = off ? -ECANCELED : probes[i](btf);
+		feats.why[i] = off ? -ECANCELED : probes[i](types);
 		if (!feats.why[i])
 			feats.has |= 1u << i;
 	}
 	if (features__has(&feats, FEATURE_PREEMPT_OFF)) {
-		feats.preempt_disable_id = find_function(btf, PREEMPT_DISABLE);
-		feats.preempt_enable_id = find_function(btf, PREEMPT_ENABLE);
+		feats.preempt_disable_id = find_function(types, PREEMPT_DISABLE);
+		feats.preempt_enable_id = find_function(types, PREEMPT_ENABLE);
 	}
-	feats.cast_id = find_cast(btf);
-	btf__free(btf);
+	feats.cast_id = find_function(types, "bpf_rdonly_cast");
+	feats.regs_id = kernel_types__find(types, "pt_regs", BTF_KIND_STRUCT);
+	feats.has_cast = can_cast(&feats);
 	libbpf_set_print(print);
 	*ret = feats;
 	return 0;
@@ -260,10 +262,10 @@ static int load_helper(enum bpf_prog_type type, enum bpf_func_id helper,
 }
 
 /* Fills opts for a typed tracepoint or an iterator, found by the name of its type in BTF. */
-static int set_target(const struct btf *btf, const char *type_name, unsigned kind,
+static int set_target(const struct kernel_types *types, const char *type_name, unsigned kind,
 		      enum bpf_attach_type attach, struct bpf_prog_load_opts *opts)
 {
-	int id = btf ? btf__find_by_name_kind(btf, type_name, kind) : -ENODATA;
+	int id = kernel_types__find(types, type_name, kind);
 
 	if (id < 0)
 		return id;
@@ -272,40 +274,40 @@ static int set_target(const struct btf *btf, const char *type_name, unsigned kin
 	return 0;
 }
 
-static int load_tp_btf(const struct btf *btf, const char *type_name)
+static int load_tp_btf(const struct kernel_types *types, const char *type_name)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, opts);
-	int err = set_target(btf, type_name, BTF_KIND_TYPEDEF, BPF_TRACE_RAW_TP, &opts);
+	int err = set_target(types, type_name, BTF_KIND_TYPEDEF, BPF_TRACE_RAW_TP, &opts);
 
 	return err ?: load_empty(BPF_PROG_TYPE_TRACING, &opts);
 }
 
 /* A helper must be allowed where it is used: in a program on a scheduler event. */
-static int load_tp_btf_helper(const struct btf *btf, enum bpf_func_id helper)
+static int load_tp_btf_helper(const struct kernel_types *types, enum bpf_func_id helper)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, opts);
-	int err = set_target(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF, BPF_TRACE_RAW_TP,
+	int err = set_target(types, "btf_trace_sched_switch", BTF_KIND_TYPEDEF, BPF_TRACE_RAW_TP,
 			     &opts);
 
 	return err ?: load_helper(BPF_PROG_TYPE_TRACING, helper, &opts);
 }
 
-int probe__btf(const struct btf *btf)
+int probe__btf(const struct kernel_types *types)
 {
-	return btf ? 0 : -ENOENT;
+	return types ? 0 : -ENOENT;
 }
 
-int probe__tp_btf(const struct btf *btf)
+int probe__tp_btf(const struct kernel_types *types)
 {
-	return load_tp_btf(btf, "btf_trace_sched_switch");
+	return load_tp_btf(types, "btf_trace_sched_switch");
 }
 
-int probe__current_task_btf(const struct btf *btf)
+int probe__current_task_btf(const struct kernel_types *types)
 {
-	return load_tp_btf_helper(btf, BPF_FUNC_get_current_task_btf);
+	return load_tp_btf_helper(types, BPF_FUNC_get_current_task_btf);
 }
 
-int probe__test_run(const struct btf *btf)
+int probe__test_run(const struct kernel_types *types)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run);
 	int prog = open_empty(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL), err;
@@ -331,22 +333,22 @@ static int attach_raw_tp(const char *name)
 }
 
 /* With BTF, do not attach: the detachment waits 15 ms for the programs that run. */
-int probe__file_fault(const struct btf *btf)
+int probe__file_fault(const struct kernel_types *types)
 {
-	return btf ? load_tp_btf(btf, "btf_trace_mm_filemap_fault")
-		   : attach_raw_tp("mm_filemap_fault");
+	return types ? load_tp_btf(types, "btf_trace_mm_filemap_fault")
+		     : attach_raw_tp("mm_filemap_fault");
 }
 
-int probe__cache_add(const struct btf *btf)
+int probe__cache_add(const struct kernel_types *types)
 {
 	return attach_raw_tp("mm_filemap_add_to_page_cache");
 }
 
 /* A program that calls both functions, of a type that any other may also have. */
-int probe__preempt_off(const struct btf *btf)
+int probe__preempt_off(const struct kernel_types *types)
 {
-	int disable = find_function(btf, PREEMPT_DISABLE);
-	int enable = find_function(btf, PREEMPT_ENABLE);
+	int disable = find_function(types, PREEMPT_DISABLE);
+	int enable = find_function(types, PREEMPT_ENABLE);
 	const struct bpf_insn insns[] = {
 		{ .code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_KFUNC_CALL, .imm = disable },
 		{ .code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_KFUNC_CALL, .imm = enable },
@@ -361,25 +363,25 @@ int probe__preempt_off(const struct btf *btf)
 }
 
 /* Missing until the module drm is loaded. */
-int probe__vblank(const struct btf *btf)
+int probe__vblank(const struct kernel_types *types)
 {
 	return attach_raw_tp("drm_vblank_event");
 }
 
 /* With BTF, do not attach: that slows down every system call of the machine for a moment. */
-int probe__raw_syscalls(const struct btf *btf)
+int probe__raw_syscalls(const struct kernel_types *types)
 {
-	if (btf)
-		return load_tp_btf(btf, "btf_trace_sys_enter")
-			       ?: load_tp_btf(btf, "btf_trace_sys_exit");
+	if (types)
+		return load_tp_btf(types, "btf_trace_sys_enter")
+			       ?: load_tp_btf(types, "btf_trace_sys_exit");
 	return attach_raw_tp("sys_enter") ?: attach_raw_tp("sys_exit");
 }
 
 /* Counts the tracepoint's arguments; the first one is common to all tracepoints. */
-int probe__switch_state(const struct btf *btf)
+int probe__switch_state(const struct kernel_types *types)
 {
-	int id = btf ? btf__find_by_name_kind(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF)
-		     : -ENODATA;
+	int id = kernel_types__find(types, "btf_trace_sched_switch", BTF_KIND_TYPEDEF);
+	const struct btf *btf = kernel_types__all(types);
 	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, id) : NULL;
 
 	if (type) /* typedef void (*btf_trace_sched_switch)(void *, …) */
@@ -392,7 +394,7 @@ int probe__switch_state(const struct btf *btf)
 }
 
 /* A tail call beside a function. */
-int probe__tail_calls(const struct btf *btf)
+int probe__tail_calls(const struct kernel_types *types)
 {
 	int map = bpf_map_create(BPF_MAP_TYPE_PROG_ARRAY, NULL, 4, 4, 1, NULL), err;
 	const struct bpf_insn insns[] = {
@@ -420,26 +422,26 @@ int probe__tail_calls(const struct btf *btf)
 	return err;
 }
 
-int probe__task_pt_regs(const struct btf *btf)
+int probe__task_pt_regs(const struct kernel_types *types)
 {
-	return load_tp_btf_helper(btf, BPF_FUNC_task_pt_regs);
+	return load_tp_btf_helper(types, BPF_FUNC_task_pt_regs);
 }
 
-int probe__attach_cookie(const struct btf *btf)
+int probe__attach_cookie(const struct kernel_types *types)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, opts);
 
 	return load_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, &opts);
 }
 
-int probe__perf_event(const struct btf *btf)
+int probe__perf_event(const struct kernel_types *types)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, opts);
 
 	return load_empty(BPF_PROG_TYPE_PERF_EVENT, &opts);
 }
 
-int probe__ringbuf(const struct btf *btf)
+int probe__ringbuf(const struct kernel_types *types)
 {
 	return close_probe(
 		bpf_map_create(BPF_MAP_TYPE_RINGBUF, NULL, 0, 0, sysconf(_SC_PAGESIZE), NULL));
@@ -468,31 +470,30 @@ out:
 }
 
 /* The map exists since 5.11, its use by tracing programs since 5.12. */
-int probe__task_storage(const struct btf *btf)
+int probe__task_storage(const struct kernel_types *types)
 {
-	return create_task_storage() ?: load_tp_btf_helper(btf, BPF_FUNC_task_storage_get);
+	return create_task_storage() ?: load_tp_btf_helper(types, BPF_FUNC_task_storage_get);
 }
 
-int probe__task_iter(const struct btf *btf)
+int probe__task_iter(const struct kernel_types *types)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, opts);
-	int err = set_target(btf, "bpf_iter_task", BTF_KIND_FUNC, BPF_TRACE_ITER, &opts);
+	int err = set_target(types, "bpf_iter_task", BTF_KIND_FUNC, BPF_TRACE_ITER, &opts);
 
 	return err ?: load_empty(BPF_PROG_TYPE_TRACING, &opts);
 }
 
-int probe__task_iter_pid(const struct btf *btf)
+int probe__task_iter_pid(const struct kernel_types *types)
 {
-	int id;
+	int id = kernel_types__find(types, "bpf_iter_link_info", BTF_KIND_UNION);
 
-	if (!btf)
-		return -ENODATA;
-	id = btf__find_by_name_kind(btf, "bpf_iter_link_info", BTF_KIND_UNION);
-	return btf_check__has_member(btf, id, "task") ? 0 : -EOPNOTSUPP;
+	if (id < 0)
+		return id;
+	return btf_check__has_member(kernel_types__all(types), id, "task") ? 0 : -EOPNOTSUPP;
 }
 
 /* epoll_pwait, not epoll_wait: newer architectures have only that. */
-int probe__syscall_tracepoints(const struct btf *btf)
+int probe__syscall_tracepoints(const struct kernel_types *types)
 {
 	int err = access("/sys/kernel/tracing/events/syscalls/sys_enter_epoll_pwait/id", R_OK)
 			  ? -errno
@@ -505,7 +506,7 @@ int probe__syscall_tracepoints(const struct btf *btf)
 }
 
 /* Uprobes have their own PMU; libbpf reads its number from this file. */
-int probe__uprobe(const struct btf *btf)
+int probe__uprobe(const struct kernel_types *types)
 {
 	return access("/sys/bus/event_source/devices/uprobe/type", R_OK) ? -errno : 0;
 }
@@ -523,24 +524,24 @@ static int open_clock(unsigned type, unsigned long long config)
 	return close_probe(fd < 0 ? -errno : fd);
 }
 
-int probe__hw_cycles(const struct btf *btf)
+int probe__hw_cycles(const struct kernel_types *types)
 {
 	return open_clock(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
 }
 
-int probe__cpu_clock(const struct btf *btf)
+int probe__cpu_clock(const struct kernel_types *types)
 {
 	return open_clock(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
 }
 
-int probe__array_mmap(const struct btf *btf)
+int probe__array_mmap(const struct kernel_types *types)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
 
 	return close_probe(bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, 4, 8, 1, &opts));
 }
 
-int probe__bpf_stats(const struct btf *btf)
+int probe__bpf_stats(const struct kernel_types *types)
 {
 	return close_probe(bpf_enable_stats(BPF_STATS_RUN_TIME));
 }

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct kernel_types;
+
 /*
  * The list of features, one row each. The enum, the names for --disable-feature, the probes and
  * `jankbpf doctor` are generated from it.
@@ -126,16 +128,19 @@ struct features {
 	int why[FEATURE_CNT]; /* 0: available; -ECANCELED: switched off; else -errno */
 	/* with FEATURE_PREEMPT_OFF: the kernel's functions of these names, by type */
 	int preempt_disable_id, preempt_enable_id;
-	int cast_id; /* bpf_rdonly_cast (6.2) by type; not above 0: there is none */
+	bool has_cast;	      /* a program may call bpf_rdonly_cast (6.2) */
+	int cast_id, regs_id; /* then: it and struct pt_regs, by type */
 };
 _Static_assert(FEATURE_CNT <= 32, "features.has");
 
 /*
- * Tests every feature; those named in `disabled` count as missing. Returns 0, or -EINVAL with
+ * Tests every feature; those named in `disabled` count as missing. types: the kernel's own, or
+ * NULL. Returns 0, or -EINVAL with
  * JANK_EXIT_USAGE for an unknown name (the message lists the known ones). A missing feature is not
  * an error here: see features__require.
  */
-int features__probe(const char *const *disabled, size_t n, struct features *ret, struct err *err);
+int features__probe(const struct kernel_types *types, const char *const *disabled, size_t n,
+		    struct features *ret, struct err *err);
 
 bool features__has(const struct features *feats, enum feature feature);
 

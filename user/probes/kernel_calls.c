@@ -56,21 +56,24 @@ static void replace_marks(struct bpf_insn *insns, size_t cnt, const struct featu
 	}
 }
 
+/* r2 = 0, r3 = …, the mark, the call */
 static bool gets_regs(const struct bpf_insn *insn)
 {
-	return insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg &&
-	       insn->imm == BPF_FUNC_task_pt_regs;
+	return insn[0].code == (BPF_ALU64 | BPF_MOV | BPF_K) && insn[0].dst_reg == BPF_REG_2 &&
+	       is_next(&insn[2]) && insn[3].code == (BPF_JMP | BPF_CALL) && !insn[3].src_reg &&
+	       insn[3].imm == BPF_FUNC_task_pt_regs;
 }
 
 /* The verifier makes the call of bpf_rdonly_cast a move of a register. */
-static void cast_regs(struct bpf_insn *insns, size_t cnt, int cast_id)
+static void cast_regs(struct bpf_insn *insns, size_t cnt, const struct features *feats)
 {
-	for (size_t i = 0; i + 1 < cnt; i++)
-		if (is_next(&insns[i]) && gets_regs(&insns[i + 1])) {
-			insns[i] = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_X,
-						      .dst_reg = BPF_REG_1,
-						      .src_reg = BPF_REG_3 };
-			insns[i + 1] = kernel_call(cast_id);
+	for (size_t i = 0; i + 3 < cnt; i++)
+		if (gets_regs(&insns[i])) {
+			insns[i].imm = feats->regs_id;
+			insns[i + 2] = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_X,
+							  .dst_reg = BPF_REG_1,
+							  .src_reg = BPF_REG_3 };
+			insns[i + 3] = kernel_call(feats->cast_id);
 		}
 }
 
@@ -86,7 +89,7 @@ static int put_into(struct bpf_program *prog, const struct features *feats, bool
 	if (prevent)
 		replace_marks(insns, cnt, feats);
 	if (cast)
-		cast_regs(insns, cnt, feats->cast_id);
+		cast_regs(insns, cnt, feats);
 	ret = bpf_program__set_insns(prog, insns, cnt);
 	free(insns);
 	return ret;

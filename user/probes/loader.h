@@ -11,9 +11,9 @@
 #include "catalogue/catalogue.h"
 #include "options/filter.h"
 #include "probes/bpf_fds.h"
-#include "probes/calibration.h"
 #include "probes/features.h"
 #include "probes/history_buffers.h"
+#include "probes/kernel_types.h"
 #include "uprobes/uprobe_files.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,8 +23,8 @@ struct loader;
 
 struct loader_opts {
 	const struct features *features;
-	const char *btf_path;	       /* the kernel's types; NULL: its own (btf_source__path) */
-	struct calibrator *calibrator; /* NULL: none; _new ends it */
+	const char *btf_path;	    /* a file to take for them, or NULL (btf_source__path) */
+	struct kernel_types *types; /* its own, if it has any; borrowed until loader__attach ends */
 	uint64_t threshold_ns, hang_ns;
 	uint64_t startup_ns; /* 0: no start-up is watched */
 	/* JANK_HANG_LIMITS of them, see struct jank_conf; NULL: hang_ns alone. Borrowed by _new. */

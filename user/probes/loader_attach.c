@@ -210,6 +210,13 @@ static int attach_waits(struct loader *loader, const struct jankbpf *skel, struc
 	return res;
 }
 
+/* A program that kernel_types.c makes a typed one has lost its section's handler. */
+static struct bpf_link *attach_by_section(const struct bpf_program *prog)
+{
+	return bpf_program__type(prog) == BPF_PROG_TYPE_TRACING ? bpf_program__attach_trace(prog)
+								: bpf_program__attach(prog);
+}
+
 /*
  * Attaches the ends of waits last: they open dispatches, whose time the other probes account. While
  * another tracer ends, the kernel may take 0.3 s from one attachment to the next.
@@ -225,7 +232,7 @@ static int attach_programs(struct loader *loader, const struct jankbpf *skel, st
 		if (!bpf_program__autoload(prog) || attached_apart(loader, skel, prog) ||
 		    type == BPF_PROG_TYPE_PERF_EVENT || type == BPF_PROG_TYPE_KPROBE)
 			continue;
-		res = keep_link(loader, prog, bpf_program__attach(prog), err);
+		res = keep_link(loader, prog, attach_by_section(prog), err);
 		if (res)
 			return res;
 	}
@@ -251,7 +258,7 @@ int loader__see_compat(struct loader *loader, bool see)
 	for (int i = 0; i < 2 && see; i++) {
 		if (loader->compat_links[i] || !bpf_program__autoload(progs[i]))
 			continue;
-		loader->compat_links[i] = bpf_program__attach(progs[i]);
+		loader->compat_links[i] = attach_by_section(progs[i]);
 		if (!loader->compat_links[i])
 			return -errno;
 	}

@@ -18,6 +18,7 @@
 #include "probes/bpf_fds.h"
 #include "probes/bpf_log.h"
 #include "probes/calibration.h"
+#include "probes/kernel_types.h"
 #include "probes/loader.h"
 #include "probes/loader_parts.h"
 #include "uprobes/links.h"
@@ -197,7 +198,8 @@ static bool can_part(const struct loader *loader)
 /* The plain probes have programs and maps of the same names, so one skeleton serves for both. */
 static struct jankbpf *open_skeleton(const struct loader_opts *opts)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, open_opts, .btf_custom_path = opts->btf_path);
+	LIBBPF_OPTS(bpf_object_open_opts, open_opts,
+		    .btf_custom_path = opts->btf_path ?: kernel_types__path(opts->types));
 	struct jankbpf *skel = calloc(1, sizeof(*skel));
 
 	if (!skel || jankbpf__create_skeleton(skel))
@@ -324,9 +326,15 @@ static struct jankbpf *open_part(const struct loader *loader, bool first)
 	return NULL;
 }
 
-static int load_part(struct jankbpf *skel, struct err *err)
+static int load_part(const struct loader *loader, struct jankbpf *skel, struct err *err)
 {
-	int ret = jankbpf__load(skel);
+	int ret = 0;
+
+	/* both parts name the same types */
+	if (loader->opts.types && !loader->opts.btf_path && skel == loader->skel)
+		ret = kernel_types__choose(loader->opts.types, bpf_object__btf(skel->obj));
+	if (!ret)
+		ret = jankbpf__load(skel);
 
 	if (bpf_log__has_refusal())
 		return err__set_exit(err, JANK_EXIT_CANNOT, -ret,
@@ -390,7 +398,7 @@ int loader__load_rest(struct loader *loader, struct err *err)
 	res = loader->rest ? share_maps(loader->skel, loader->rest) : -errno;
 	if (res)
 		return err__set(err, -res, "cannot prepare the probes: %s", strerror(-res));
-	return load_part(loader->rest, err);
+	return load_part(loader, loader->rest, err);
 }
 
 int loader__new(const struct loader_opts *opts, struct loader **ret, struct err *err)
@@ -417,11 +425,10 @@ int loader__new(const struct loader_opts *opts, struct loader **ret, struct err 
 		loader->empty_run_ns = bpf_counters__empty_run_ns();
 	bpf_log__capture();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-	res = calibration__get(opts->calibrator, opts->btf_path, &calibration, err);
+	res = calibration__get(opts->types, opts->btf_path, &calibration, err);
 	if (res)
 		goto fail;
-	loader->cast_regs =
-		calibration.found_regs && !opts->btf_path && opts->features->cast_id > 0;
+	loader->cast_regs = calibration.found_regs && !opts->btf_path && opts->features->has_cast;
 	if (calibration.pid_level) /* it is compared with the machine's number */
 		loader->opts.only_pid = 0;
 	loader->skel = open_part(loader, true);
@@ -433,7 +440,7 @@ int loader__new(const struct loader_opts *opts, struct loader **ret, struct err 
 	loader->skel->bss->jank_threshold_ns = opts->evidence_ns;
 	if (!loader->opts.in_parts)
 		loader->rest = loader->skel;
-	res = load_part(loader->skel, err);
+	res = load_part(loader, loader->skel, err);
 	if (!res)
 		res = fill_maps(loader, err);
 	if (res)

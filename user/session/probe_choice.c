@@ -131,7 +131,7 @@ int session__open_probes(struct session *s, struct err *err)
 	uint64_t hang_limits[JANK_HANG_LIMITS];
 	struct loader_opts loader_opts = {
 		.features = &s->features,
-		.calibrator = &s->calibrator,
+		.types = features__has(&s->features, FEATURE_BTF) ? s->types : NULL,
 		.name_pid = name_client__pid(s->names),
 		.threshold_ns = opts->threshold_ns,
 		.hang_ns = override__least_hang(opts),

@@ -258,13 +258,11 @@ static void report_hidden_names(void)
 		"a service without ProtectKernelTunables=");
 }
 
-/* Our processes, which run beside us to the end; the calibrator ends when the probes are loaded. */
+/* Our processes, which run beside us to the end. */
 static int start_processes(struct session *s, struct err *err)
 {
 	int res = 0;
 
-	if (!s->opts->btf_path)
-		calibrator__start(&s->calibrator);
 	if (options__traces(s->opts)) /* it becomes another user */
 		res = deliver__start(s->opts, &s->deliver, err);
 	if (!res)
@@ -278,6 +276,20 @@ static int start_processes(struct session *s, struct err *err)
 	if (!res)
 		res = name_client__start(NAME_TASK_SITES, &s->sites, err);
 	return res;
+}
+
+static int probe_features(struct session *s, struct err *err)
+{
+	s->types = kernel_types__read();
+	return features__probe(s->types, s->opts->disabled, s->opts->disabled_cnt, &s->features,
+			       err);
+}
+
+/* All programs are loaded. */
+static void free_types(struct session *s)
+{
+	kernel_types__free(s->types);
+	s->types = NULL;
 }
 
 /* COMMAND first: it inherits the signals and limits as we got them. */
@@ -298,7 +310,7 @@ static int open_session(struct session *s, struct err *err)
 	if (!res)
 		res = start_processes(s, err);
 	if (!res)
-		res = features__probe(s->opts->disabled, s->opts->disabled_cnt, &s->features, err);
+		res = probe_features(s, err);
 	note_step(s, "helper processes and features");
 	if (!res)
 		res = features__require(&s->features, err);
@@ -419,6 +431,7 @@ static int attach(struct session *s, struct err *err)
 		res = trace_targets(s, err);
 	if (!res)
 		res = loader__attach(s->loader, err);
+	free_types(s);
 	s->intake.attached_ns = clock__mono_ns();
 	if (!res)
 		narrow_filter(s);
@@ -561,9 +574,9 @@ static void close_session(struct session *s, int *status, struct err *err)
 {
 	log__status(NULL);
 	session__keep_losses(s);
-	calibrator__end(&s->calibrator);
 	openings__end(&s->openings);
 	startups__end(&s->startups);
+	free_types(s);
 	loader__free(s->loader); /* a slow output must not slow down the traced processes */
 	ring__free(s->ring);
 	mapping_events__close(&s->mappings);

@@ -29,8 +29,8 @@
 #include "name/name.h"
 #include "options/filter.h"
 #include "options/options.h"
-#include "probes/calibration.h"
 #include "probes/features.h"
+#include "probes/kernel_types.h"
 #include "probes/loader.h"
 #include "session/control.h"
 #include "session/event_loop.h"
@@ -680,8 +680,8 @@ struct run_end {
 
 struct session {
 	const struct options *opts;
-	uint64_t begun_ns; /* when the start began (CLOCK_MONOTONIC) */
-	struct calibrator calibrator;
+	uint64_t begun_ns;	    /* when the start began (CLOCK_MONOTONIC) */
+	struct kernel_types *types; /* during the start; NULL: the kernel has none */
 	struct features features;
 	struct host_info host;
 	struct selection selection;
