@@ -53,13 +53,40 @@ static uint64_t switches(void)
 	return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
-/* The steps form one span off the CPU only as long as this thread does not really leave it. */
+/* What the probes keep of this thread while it is watched. */
+static char kept[4096];
+
+static void keep(void)
+{
+	const struct bpf_map *others = logic.skel->maps.jank_others;
+	uint32_t at = gettid() & (bpf_map__max_entries(others) - 1);
+
+	if (bpf_map__value_size(others) > sizeof(kept) ||
+	    bpf_map_lookup_elem(bpf_map__fd(others), &at, kept))
+		abort();
+}
+
+static void restore(void)
+{
+	const struct bpf_map *others = logic.skel->maps.jank_others;
+	uint32_t at = gettid() & (bpf_map__max_entries(others) - 1);
+
+	if (bpf_map_update_elem(bpf_map__fd(others), &at, kept, BPF_ANY))
+		abort();
+}
+
+/*
+ * The steps form one span off the CPU only as long as this thread does not really leave it. If it
+ * did, they are done again, from the same state: steps of before would have used up its budget.
+ */
 #define UNDISTURBED(...)                                                                           \
 	do {                                                                                       \
 		uint64_t before_;                                                                  \
 		struct event drop_;                                                                \
+		keep();                                                                            \
 		do {                                                                               \
 			logic__received(0, &drop_);                                                \
+			restore();                                                                 \
 			before_ = switches();                                                      \
 			__VA_ARGS__                                                                \
 		} while (switches() != before_);                                                   \
