@@ -172,6 +172,7 @@ def main():
     if quota.reason:
         tap.skip("quota", quota.reason)
     else:
+        quota.prefer()
         truth, trace = delays("quota", os.path.join(quota.path, "cgroup.procs"))
         check_late(tap, "quota", truth, trace, ("throttled",), None)
     quota.remove()
