@@ -300,11 +300,24 @@ const char *kernel_types__path(const struct kernel_types *types)
 	return types ? types->path : NULL;
 }
 
+/* A process that is forked meanwhile (jankbpf-apart) would keep the 6 MB that we free soon. */
+static void keep_from_children(const struct btf *btf)
+{
+	uintptr_t page_sz = sysconf(_SC_PAGESIZE), begin, end;
+	uint32_t size;
+
+	begin = (uintptr_t)btf__raw_data(btf, &size);
+	end = (begin + size) & -page_sz;
+	begin = (begin + page_sz - 1) & -page_sz;
+	madvise((void *)begin, end - begin, MADV_DONTFORK);
+}
+
 static int open_types(struct kernel_types *types)
 {
 	types->btf = btf__load_vmlinux_btf();
 	if (!types->btf)
 		return -errno;
+	keep_from_children(types->btf);
 	types->fd = memfd_create("jankbpf-types", MFD_CLOEXEC);
 	if (types->fd < 0)
 		return -errno;
