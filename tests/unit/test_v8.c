@@ -218,6 +218,19 @@ static struct native_frame in_code(const struct objects *objects, uint64_t pc)
 	return ret;
 }
 
+/* What belongs to no bytecode has the position of the function's begin: 28. */
+static void check_no_bytecode(const struct objects *objects, uint64_t begin)
+{
+	uint64_t name = v8_image__text(image, "outer");
+	uint64_t scope = v8_image__scope(image, 0, name, 0, 0);
+	struct native_frame frame = in_code(objects, begin + 19);
+
+	v8_image__put(scope, 56, v8_image__small(28), 8);
+	v8_image__set(image, objects->shared, V8_SHARED_NAME, scope);
+	check(&frame, "outer", 0, "the line of a call that no bytecode makes is not known");
+	v8_image__set(image, objects->shared, V8_SHARED_NAME, name);
+}
+
 static void check_optimised(void)
 {
 	struct objects outer = make(v8_image__text(image, "outer"));
@@ -250,6 +263,7 @@ static void check_optimised(void)
 	frame = in_code(&inner, begin + 23);
 	check(&frame, "outer", 3, "another function now is where the frame's was");
 
+	check_no_bytecode(&outer, begin);
 	/* The entry of offset 16 gets inlining 1. */
 	v8_image__put(table, 16, 0, 0);
 	memcpy((char *)(table - 1 + 16), "\x22", 1);

@@ -111,6 +111,9 @@ uint64_t v8_bytecode__owner(struct v8 *v8, uint64_t bytecode);
 
 void v8_function__name(struct v8 *v8, uint64_t shared, char *buf, size_t cap);
 
+/* Where its parameters begin in the source, plus 1; 0: not known. */
+uint32_t v8_function__begin(struct v8 *v8, uint64_t shared);
+
 /* --- v8_script.c: files and lines */
 
 /* Copies the path of the function's script, without "file://"; "": none. */

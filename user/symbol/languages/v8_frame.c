@@ -365,6 +365,18 @@ static uint64_t inlined(struct v8 *v8, const struct spot *spot, uint16_t number,
 	return moved(v8, v8__element(v8, literals, (uint64_t)id) & ~2ull);
 }
 
+/*
+ * Turbofan gives the function's begin to what belongs to no bytecode, such as an allocation's slow
+ * path: then the line is not known.
+ */
+static void add_in_code(struct v8 *v8, uint64_t shared, struct v8_position position,
+			struct texts *to)
+{
+	if (position.offset == v8_function__begin(v8, shared))
+		position.offset = 0;
+	add(v8, shared, position, to);
+}
+
 static void add_optimised(struct v8 *v8, const struct spot *spot, struct texts *to)
 {
 	uint64_t table = v8__member(v8, spot->code, V8_CODE_POSITIONS);
@@ -380,10 +392,10 @@ static void add_optimised(struct v8 *v8, const struct spot *spot, struct texts *
 			position = (struct v8_position){};
 			break;
 		}
-		add(v8, shared, position, to);
+		add_in_code(v8, shared, position, to);
 		position = caller;
 	}
-	add(v8, spot->shared, position, to);
+	add_in_code(v8, spot->shared, position, to);
 }
 
 static void add_place(struct v8 *v8, const struct spot *spot, struct texts *to)

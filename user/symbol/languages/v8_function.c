@@ -262,3 +262,13 @@ void v8_function__name(struct v8 *v8, uint64_t shared, char *buf, size_t cap)
 	if (read_scope(v8, object, &scope) && !own_name(v8, shared, &scope, buf, cap))
 		name_anonymous(v8, shared, &scope, buf, cap);
 }
+
+uint32_t v8_function__begin(struct v8 *v8, uint64_t shared)
+{
+	struct scope scope;
+
+	if (!read_scope(v8, v8__member(v8, shared, V8_SHARED_NAME), &scope) ||
+	    !v8__is_small(scope.begin))
+		return 0;
+	return (uint32_t)v8__small(scope.begin) + 1;
+}
