@@ -19,7 +19,8 @@ static const struct {
 	{ "deno", "start it with `--v8-flags=--perf-basic-prof`" },
 	{ "chrom", "start it with `--js-flags=--perf-basic-prof --no-sandbox`" },
 	{ "electron", "start it with `--js-flags=--perf-basic-prof --no-sandbox`" },
-	{ "java", "run `jcmd PID Compiler.perfmap` (JDK 17 and later), again once it is warm" },
+	{ "java", "names are known of HotSpot of JDK 11 to 18, 21 and 25; start OpenJ9 with "
+		  "`-Xjit:perfTool`" },
 	{ "dotnet", "start it with DOTNET_PerfMapEnabled=1" },
 	{ "bun", "start it with BUN_JSC_useJITDump=1 and BUN_JSC_jitDumpDirectory=/tmp" },
 	{ "beam", "start Erlang with `+JPperf true`" },

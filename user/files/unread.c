@@ -32,7 +32,7 @@ static const char *const texts[UNREAD_CNT] = {
 			 "while it read it: its names are missing; please report this file",
 	[UNREAD_RUNTIME] =
 		"a version of Node, V8 or Java that is not known here: its functions have no "
-		"names; start node with `--perf-basic-prof`, or run `jcmd PID Compiler.perfmap`",
+		"names; start node with `--perf-basic-prof`; of Java, JDK 11 to 18, 21 and 25 are known",
 	[UNREAD_DEX] = "no DEX file that can be read has the bytecode here: interpreted methods of "
 		       "Android's runtime have no names; compile the app, by `cmd package compile "
 		       "-m speed PACKAGE`",
