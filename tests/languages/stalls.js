@@ -126,6 +126,8 @@ new Worker('setInterval(() => 0, 1000)', { eval: true });
 
 process.stdin.setEncoding('utf8');
 process.stdin.on('data', function onCommand(line) {
-	Promise.resolve(cases[line.trim()]()).then(() => process.stdout.write('done\n'));
+	Promise.resolve(cases[line.trim()]()).then(function onDone() {
+		process.stdout.write('done\n');
+	});
 });
 process.stdout.write('ready\n');
