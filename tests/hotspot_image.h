@@ -59,8 +59,8 @@ static const struct {
 	{ HS_SPACE_HIGH, 8, 8 },	 { HS_BLOCK_USED, 8, 1 },
 	{ HS_STUBS_BUFFER, 8, 8 },	 { HS_STUBS_LIMIT, 20, 4 },
 	{ HS_BLOB_HEADER, 16, 4 },	 { HS_BLOB_CODE, 32, 8 },
-	{ HS_BLOB_CODE_END, 40, 8 },	 { HS_NMETHOD_METHOD, 112, 8 },
-	{ HS_NMETHOD_METADATA, 260, 4 },
+	{ HS_BLOB_CODE_END, 40, 8 },	 { HS_BLOB_FRAME, 84, 4 },
+	{ HS_NMETHOD_METHOD, 112, 8 },	 { HS_NMETHOD_METADATA, 260, 4 },
 	{ HS_NMETHOD_PCS, 268, 4 },	 { HS_NMETHOD_PCS_END, 272, 4 },
 	{ HS_NMETHOD_SCOPES, 120, 8 },	 { HS_NMETHOD_ID, 304, 4 },
 	{ HS_METHOD_CONST, 8, 8 },
@@ -341,6 +341,19 @@ static inline const struct frame_place *vm__read(struct hotspot_image *im,
 			break;
 	}
 	return named && !im->reader.later ? frame_places__find(&im->places, key) : NULL;
+}
+
+/* As language__frame_size. */
+static inline uint32_t vm__frame_size(struct hotspot_image *im, uint32_t at)
+{
+	uint32_t ret;
+
+	target_memory__begin(im->target, "/proc", getpid());
+	do {
+		im->reader.later = false;
+		ret = language_hotspot.frame_size(im->hs, vm__addr(im, at));
+	} while (im->reader.later && target_memory__fetch(im->target));
+	return ret;
 }
 
 #endif

@@ -177,6 +177,21 @@ static void test_compiled(struct hotspot_image *im)
 	is_named(im, compiled(im, 600, true), "-", "behind the code");
 }
 
+static void test_frame_sizes(struct hotspot_image *im)
+{
+	uint32_t stub = IMAGE_STUB + 16, code = IMAGE_BLOCK + 16;
+
+	vm__fill(im);
+	is_uint(vm__frame_size(im, stub + 140), 0, "a stub without a frame");
+	vm__set(im, stub + 84, 144, 4);
+	vm__set(im, code + 84, 6, 4);
+	is_uint(vm__frame_size(im, stub + 140), 1152, "a stub's frame");
+	is_uint(vm__frame_size(im, IMAGE_CODE + 10), 48, "a compiled method's");
+	vm__set(im, code + 84, UINT32_MAX, 4);
+	is_uint(vm__frame_size(im, IMAGE_CODE + 10), 0, "a size that cannot be");
+	is_uint(vm__frame_size(im, IMAGE_STUB + 0x400), 0, "free memory has none");
+}
+
 static void test_unloaded(struct hotspot_image *im)
 {
 	vm__fill(im);
@@ -227,6 +242,7 @@ int main(void)
 		vm__begin(&im, apart);
 		test_interpreter(&im);
 		test_compiled(&im);
+		test_frame_sizes(&im);
 		test_unloaded(&im);
 		test_broken(&im);
 		vm__end(&im);

@@ -54,6 +54,7 @@ bool hs__load(struct hotspot *hs);
 
 struct hs_code {
 	uint64_t begin, end; /* of the instructions */
+	uint64_t blob;	     /* CodeBlob */
 	uint64_t method;     /* Method */
 	uint64_t pcs, pcs_end, scopes, scopes_end, metadata;
 	uint32_t metadata_cnt, id; /* id: number of the compilation */

@@ -71,6 +71,7 @@ static bool contains(struct hotspot *hs, uint64_t block, uint64_t pc, struct hs_
 	hs__ask(hs, block, hs->at[HS_SIZE_BLOCK] + hs->at[HS_SIZE_NMETHOD]);
 	if (!hs__get(hs, block, HS_BLOCK_USED))
 		return false;
+	ret->blob = blob;
 	ret->begin = code_address(hs, blob, HS_BLOB_CODE);
 	ret->end = code_address(hs, blob, HS_BLOB_CODE_END);
 	return pc >= ret->begin && pc < ret->end;

@@ -168,6 +168,22 @@ static bool find_place(void *state, const struct native_frame *frame, uint64_t *
 	return true;
 }
 
+/* --- frames of compiled code and of stubs, but for the interpreter and glue, which have none */
+
+#define FRAME_WORDS_MAX (1u << 16)
+
+static uint32_t frame_size(void *state, uint64_t pc)
+{
+	struct hotspot *hs = state;
+	struct hs_code code;
+	uint64_t words;
+
+	if (!hs__load(hs) || hs_code__find(hs, pc, &code) == HS_CODE_NONE)
+		return 0;
+	words = hs__get(hs, code.blob, HS_BLOB_FRAME);
+	return words < FRAME_WORDS_MAX ? (uint32_t)words * 8 : 0;
+}
+
 /* --- the language */
 
 static int open_file(const struct elf *elf, void **ret)
@@ -207,6 +223,7 @@ const struct language language_hotspot = {
 	.open = open_file,
 	.start = start,
 	.place = find_place,
+	.frame_size = frame_size,
 	.bytes = bytes,
 	.end = end,
 };

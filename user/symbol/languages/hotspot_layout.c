@@ -58,6 +58,7 @@ static const struct member {
 	{ HS_BLOB_CODE, "CodeBlob", "_code_offset" },
 	{ HS_BLOB_CODE_END, "CodeBlob", "_code_end" },
 	{ HS_BLOB_CODE_END, "CodeBlob", "_data_offset" },
+	{ HS_BLOB_FRAME, "CodeBlob", "_frame_size" },
 	{ HS_BLOB_MUTABLE, "CodeBlob", "_mutable_data" },
 	{ HS_BLOB_MUTABLE_SIZE, "CodeBlob", "_mutable_data_size" },
 	{ HS_BLOB_RELOCATIONS, "CodeBlob", "_relocation_size" },

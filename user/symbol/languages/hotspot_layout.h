@@ -42,6 +42,7 @@ enum hs_field {
 	HS_BLOB_HEADER,
 	HS_BLOB_CODE, /* an address, or an offset in the blob; as HS_BLOB_CODE_END */
 	HS_BLOB_CODE_END,
+	HS_BLOB_FRAME, /* in words */
 	HS_BLOB_MUTABLE,
 	HS_BLOB_MUTABLE_SIZE,
 	HS_BLOB_RELOCATIONS,

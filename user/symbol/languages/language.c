@@ -400,6 +400,22 @@ const struct cfi_row *language__row(struct process_env *env, struct process *pro
 	return state->language->row(state->state, pc, exact, ret_cfi);
 }
 
+uint32_t language__frame_size(struct process_env *env, struct process *process, uint64_t pc)
+{
+	const struct region *region;
+	struct language_process *state = process_of(env, process, &region);
+	uint32_t ret = 0;
+
+	if (!state || !state->language->frame_size)
+		return 0;
+	begin_stack(env, process, state);
+	do {
+		state->reader.later = false;
+		ret = state->language->frame_size(state->state, pc);
+	} while (state->reader.later && target_memory__fetch(state->reader.mem));
+	return state->reader.later ? 0 : ret;
+}
+
 bool language__name(struct process_env *env, struct process *process, struct pool *pool,
 		    const struct jank_script_frame *from, struct frame *ret)
 {

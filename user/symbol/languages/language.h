@@ -92,6 +92,11 @@ struct language {
 	 * none. Op NULL: the runtime gives no tables. ret_cfi: valid for the next 63 calls.
 	 */
 	const struct cfi_row *(*row)(void *state, uint64_t pc, bool exact, struct cfi **ret_cfi);
+	/*
+	 * Bytes from the stack pointer, at a call in code that the runtime made, to its caller's;
+	 * 0: not known. Op NULL: the runtime does not tell.
+	 */
+	uint32_t (*frame_size)(void *state, uint64_t pc);
 };
 
 extern const struct language language_v8;      /* v8_frame.c */
@@ -157,6 +162,9 @@ void language__read(struct process_env *env, struct process *process, struct nat
  */
 const struct cfi_row *language__row(struct process_env *env, struct process *process, uint64_t pc,
 				    bool exact, struct cfi **ret_cfi);
+
+/* As language.frame_size. Reads the process's memory. */
+uint32_t language__frame_size(struct process_env *env, struct process *process, uint64_t pc);
 
 /*
  * Fills a frame for a function that language__read added. Returns false when its name is not known:

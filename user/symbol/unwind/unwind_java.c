@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "symbol/languages/language.h"
 #include "symbol/unwind/walk.h"
 
 #define FRAME_MAX (1u << 20)
@@ -173,6 +174,30 @@ static bool keeps_frame(struct walk *w)
 }
 
 /*
+ * Steps from code of which HotSpot tells the size of the frame. Its stubs that compile or replace a
+ * method end in jumps, so that their way to the end is not found. They keep the frame pointer below
+ * the return address, as compiled methods do.
+ */
+static enum unwind_step step_sized(struct walk *w, uint64_t *pc)
+{
+	unsigned word = w->arch->word;
+	uint64_t sp, fp, size;
+
+	if (w->at.exact || !walk__reg(w, w->arch->sp, &sp))
+		return STEP_NONE;
+	size = language__frame_size(w->env, w->process, w->at.pc - 1);
+	if (size < 2 * word || size > FRAME_MAX)
+		return STEP_NONE;
+	sp += size;
+	if (!walk__word(w, sp - word, pc) || !walk__word(w, sp - 2 * word, &fp))
+		return w->why == STACK_END_ASTRAY ? STEP_NONE : STEP_ENDS;
+	/* A method that is being replaced has put an address of its own there. */
+	if (!is_caller(w, *pc) && !language__frame_size(w->env, w->process, *pc - 1))
+		return STEP_NONE;
+	return go(w, sp, true, fp);
+}
+
+/*
  * Tries the interpreter first: an exit may seem to return into the interpreter itself, from a call
  * of its own.
  */
@@ -196,5 +221,8 @@ enum unwind_step unwind_java__step(struct walk *w, uint64_t *pc)
 		return took;
 	if (is_beyond(w, way))
 		return STEP_ENDS;
+	took = step_sized(w, pc);
+	if (took != STEP_NONE)
+		return took;
 	return way->exit_cnt == 0 && keeps_frame(w) ? step_frame(w, false, pc) : STEP_NONE;
 }
