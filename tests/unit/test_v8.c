@@ -187,6 +187,19 @@ static void check_moved(void)
 	check(&frame, "moved", 2, "the collector left a forwarding address");
 }
 
+/* A name that the collector moves is found; one that is not there is not taken for none. */
+static void check_moving_name(void)
+{
+	uint64_t name = v8_image__text(image, "handler"), old = v8_image__text(image, "old");
+	struct objects objects = make(v8_image__scope(image, 0, old, 0, 0));
+	struct native_frame frame = frame_of(&objects, 2);
+
+	v8_image__put(old, 0, 0x7000deadbef0, 8);
+	ok(!v8_image__read(image, &frame), "the name is nowhere");
+	v8_image__put(old, 0, name - 1, 8);
+	check(&frame, "handler", 2, "the name has moved");
+}
+
 /* Frames without a function get its name from a frame of the same bytecode, also afterwards. */
 static void check_owner(void)
 {
@@ -321,6 +334,7 @@ int main(void)
 	check_strings();
 	check_disbelief();
 	check_moved();
+	check_moving_name();
 	check_owner();
 	check_optimised();
 	check_baseline();

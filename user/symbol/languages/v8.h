@@ -60,6 +60,21 @@ static inline int32_t v8__small(uint64_t word)
 	return (int32_t)(word >> 32);
 }
 
+static inline bool v8__may_be_object(uint64_t word)
+{
+	return (word & 3) == 1 && word >> 20 && word < 1ull << 47;
+}
+
+/*
+ * Where an object is now. When the garbage collector moves it, the address of the copy takes the
+ * place of its map (MapWord in objects/objects.h). Who refers to the old place: a frame as it was
+ * copied, code that nobody uses any more, and anything while the collector is at work.
+ */
+uint64_t v8__moved(struct v8 *v8, uint64_t object);
+
+/* True if an object is there, of any type. */
+bool v8__is_object(struct v8 *v8, uint64_t object);
+
 /* A member at a field's offset in the object behind a tagged word. */
 uint64_t v8__member(struct v8 *v8, uint64_t object, enum v8_field field);
 uint64_t v8__word(struct v8 *v8, uint64_t addr);
@@ -105,11 +120,14 @@ uint64_t v8__bytecode_in(struct v8 *v8, uint64_t data);
 void v8_bytecode__learn(struct v8 *v8, uint64_t bytecode, uint64_t shared);
 uint64_t v8_bytecode__owner(struct v8 *v8, uint64_t bytecode);
 
-/* --- v8_function.c: the name of a function (SharedFunctionInfo) in UTF-8, and its script */
+/*
+ * --- v8_function.c: the name of a function (SharedFunctionInfo) in UTF-8, and its script. Returns
+ * false when it cannot be read now. "": it has none.
+ */
 
 #define V8_NAME_MAX 256
 
-void v8_function__name(struct v8 *v8, uint64_t shared, char *buf, size_t cap);
+bool v8_function__name(struct v8 *v8, uint64_t shared, char *buf, size_t cap);
 
 /* Where its parameters begin in the source, plus 1; 0: not known. */
 uint32_t v8_function__begin(struct v8 *v8, uint64_t shared);

@@ -89,11 +89,6 @@ static bool is_code_of(struct v8 *v8, uint64_t object, const struct native_frame
 	return read_code(v8, object, ret) && is_in(ret, frame);
 }
 
-static bool may_be_object(uint64_t word)
-{
-	return (word & 3) == 1 && word >> 20 && word < 1ull << 47;
-}
-
 /* True if a Code begins there, or a stream of instructions that points to its Code. */
 static bool is_header(struct v8 *v8, uint64_t at, const struct native_frame *frame,
 		      struct code *ret)
@@ -120,7 +115,7 @@ static bool search_code(struct v8 *v8, const struct native_frame *frame, struct 
 
 		v8->reader->later |= res == TARGET_LATER;
 		for (unsigned i = SEARCH_SZ / 8; i--; next = words[i])
-			if (may_be_object(words[i]) && may_be_object(next)) {
+			if (v8__may_be_object(words[i]) && v8__may_be_object(next)) {
 				if (is_header(v8, at + 8 * i, frame, ret))
 					return true;
 				if (++tried == HEADERS_MAX)
@@ -179,22 +174,10 @@ static bool find_bytecode(struct v8 *v8, const struct native_frame *frame, struc
 	return true;
 }
 
-/*
- * Where an object is now. When the garbage collector moves it, the address of the copy takes the
- * place of its map (MapWord in objects/objects.h). Who refers to the old place: a frame as it was
- * copied, and code that nobody uses any more.
- */
-static uint64_t moved(struct v8 *v8, uint64_t object)
-{
-	uint64_t map = may_be_object(object) ? v8__word(v8, object - 1) : 0;
-
-	return may_be_object(map + 1) ? map + 1 : object;
-}
-
 /* The frame's function; 0: it is none, or something else lies there now. */
 static uint64_t function_of(struct v8 *v8, const struct native_frame *frame)
 {
-	uint64_t ret = moved(v8, word_of(v8, frame, V8_FP_FUNCTION));
+	uint64_t ret = v8__moved(v8, word_of(v8, frame, V8_FP_FUNCTION));
 
 	return v8__is(v8, ret, V8_TYPE_FUNCTION_FIRST, V8_TYPE_FUNCTION_LAST) ? ret : 0;
 }
@@ -209,10 +192,10 @@ static uint64_t deopt_element(struct v8 *v8, uint64_t code, enum v8_field index)
 
 static uint64_t function_of_code(struct v8 *v8, uint64_t code)
 {
-	uint64_t ret = moved(v8, deopt_element(v8, code, V8_DEOPT_SHARED));
+	uint64_t ret = v8__moved(v8, deopt_element(v8, code, V8_DEOPT_SHARED));
 
 	return v8__is_a(v8, ret, V8_TYPE_SHARED_WRAPPER)
-		       ? moved(v8, v8__member(v8, ret, V8_SHARED_WRAPPED))
+		       ? v8__moved(v8, v8__member(v8, ret, V8_SHARED_WRAPPED))
 		       : ret;
 }
 
@@ -229,7 +212,7 @@ static bool take_function_of(struct v8 *v8, uint64_t code, struct spot *to)
 /* Baseline code has the BytecodeArray, if the frame's was moved since. */
 static void take_bytecode_of(struct v8 *v8, uint64_t code, struct spot *to)
 {
-	uint64_t bytecode = moved(v8, v8__bytecode_in(v8, code));
+	uint64_t bytecode = v8__moved(v8, v8__bytecode_in(v8, code));
 
 	if ((to->bytecode && to->shared) || !v8__is_a(v8, bytecode, V8_TYPE_BYTECODE))
 		return;
@@ -272,7 +255,7 @@ static bool find_compiled(struct v8 *v8, const struct native_frame *frame, uint6
 static bool find_function(struct v8 *v8, const struct native_frame *frame, uint64_t *ret_function,
 			  struct spot *ret)
 {
-	uint64_t bytecode = moved(v8, word_of(v8, frame, V8_FP_BYTECODE));
+	uint64_t bytecode = v8__moved(v8, word_of(v8, frame, V8_FP_BYTECODE));
 
 	*ret_function = 0;
 	if (frame->borrowed)
@@ -330,13 +313,14 @@ struct texts {
 	char names[PLACE_FUNCTIONS_MAX][V8_NAME_MAX], paths[PLACE_FUNCTIONS_MAX][2 * V8_NAME_MAX];
 	struct place_function functions[PLACE_FUNCTIONS_MAX];
 	uint32_t cnt;
+	bool broken; /* the collector was at work */
 };
 
 static void add(struct v8 *v8, uint64_t shared, struct v8_position position, struct texts *to)
 {
 	char *name = to->names[to->cnt], *path = to->paths[to->cnt];
 
-	v8_function__name(v8, shared, name, V8_NAME_MAX);
+	to->broken |= !v8_function__name(v8, shared, name, V8_NAME_MAX);
 	v8_script__path(v8, shared, path, 2 * V8_NAME_MAX);
 	to->functions[to->cnt++] = (struct place_function){
 		.function = *name ? name : NULL,
@@ -362,7 +346,7 @@ static uint64_t inlined(struct v8 *v8, const struct spot *spot, uint16_t number,
 	if (id < 0)
 		return spot->shared;
 	/* Bit 1: a weak reference. */
-	return moved(v8, v8__element(v8, literals, (uint64_t)id) & ~2ull);
+	return v8__moved(v8, v8__element(v8, literals, (uint64_t)id) & ~2ull);
 }
 
 /*
@@ -416,14 +400,15 @@ static void add_place(struct v8 *v8, const struct spot *spot, struct texts *to)
 	add(v8, spot->shared, position, to);
 }
 
-/* Returns false when it lacks memory. */
+/* Returns false when it lacks memory, or when a name could not be read: a later stack may. */
 static bool name_place(struct v8 *v8, const struct spot *spot, uint64_t key)
 {
 	static _Thread_local struct texts texts; /* too large for a stack */
 
 	texts.cnt = 0;
+	texts.broken = false;
 	add_place(v8, spot, &texts);
-	if (v8->reader->later)
+	if (v8->reader->later || texts.broken)
 		return false;
 	frame_places__add(v8->reader->places, key, texts.functions, texts.cnt);
 	return true;

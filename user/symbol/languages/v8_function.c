@@ -22,6 +22,7 @@ struct scope {
 	uint64_t name, inferred; /* strings; 0: none */
 	uint64_t outer;		 /* ScopeInfo; 0: none */
 	uint64_t begin;		 /* of its range in the source, a small integer: its parameters */
+	bool broken;		 /* what should be a name is no object */
 };
 
 static uint64_t scope_word(struct v8 *v8, uint64_t scope, uint32_t index)
@@ -41,6 +42,11 @@ static uint32_t behind_locals(struct v8 *v8, uint64_t scope)
 	if (cnt >= LOCALS_INLINE && !v8__is_string(v8, scope_word(v8, scope, at)))
 		return at + 1 + cnt;
 	return at + 2 * cnt;
+}
+
+static uint64_t scope_object(struct v8 *v8, uint64_t scope, uint32_t index)
+{
+	return v8__moved(v8, scope_word(v8, scope, index));
 }
 
 static bool is_small_at(struct v8 *v8, uint64_t scope, uint32_t index)
@@ -64,18 +70,20 @@ static bool read_scope(struct v8 *v8, uint64_t object, struct scope *ret)
 	/* Of a class: where its variable is. */
 	if (is_small_at(v8, object, at) && !is_small_at(v8, object, at + 1))
 		at++;
-	word = scope_word(v8, object, at);
+	word = scope_object(v8, object, at);
 	if (v8__is_string(v8, word) && is_small_at(v8, object, at + 1)) {
 		ret->name = word;
 		at += 2;
 	}
-	word = scope_word(v8, object, at);
+	word = scope_object(v8, object, at);
+	ret->broken = !v8__is_small(word) && !v8__is_object(v8, word);
 	if (!v8__is_small(word) && !v8__is(v8, word, V8_TYPE_SCOPE, V8_TYPE_SCOPE)) {
 		ret->inferred = v8__is_string(v8, word) ? word : 0;
 		at++;
 	}
 	ret->begin = scope_word(v8, object, range ? at : (uint32_t)v8->layout->at[V8_SCOPE_RANGE]);
-	word = scope_word(v8, object, at + 2 * range);
+	word = scope_object(v8, object, at + 2 * range);
+	ret->broken |= !v8__is_small(word) && !v8__is_object(v8, word);
 	ret->outer = v8__is(v8, word, V8_TYPE_SCOPE, V8_TYPE_SCOPE) ? word : 0;
 	return true;
 }
@@ -229,8 +237,11 @@ static uint32_t number_in(struct v8 *v8, uint64_t shared, uint64_t begin, uint64
 	return count.found + !count.is_open;
 }
 
-/* "anonymous in main #2": the name of the next function around it that has one. */
-static void name_anonymous(struct v8 *v8, uint64_t shared, const struct scope *own, char *buf,
+/*
+ * "anonymous in main #2": the name of the next function around it that has one. Returns false when
+ * that one's cannot be read.
+ */
+static bool name_anonymous(struct v8 *v8, uint64_t shared, const struct scope *own, char *buf,
 			   size_t cap)
 {
 	uint64_t object = own->outer, from = 0;
@@ -239,6 +250,8 @@ static void name_anonymous(struct v8 *v8, uint64_t shared, const struct scope *o
 	uint32_t number;
 
 	for (unsigned i = 0; i < OUTER_MAX && !name[0] && read_scope(v8, object, &scope); i++) {
+		if (scope.broken)
+			return false;
 		if (own_name(v8, shared, &scope, name, sizeof(name)))
 			from = scope.begin;
 		object = scope.outer;
@@ -247,27 +260,30 @@ static void name_anonymous(struct v8 *v8, uint64_t shared, const struct scope *o
 	snprintf(buf, cap, "anonymous%s%s", name[0] ? " in " : "", name);
 	if (number)
 		snprintf(buf + strlen(buf), cap - strlen(buf), " #%u", number);
+	return true;
 }
 
-void v8_function__name(struct v8 *v8, uint64_t shared, char *buf, size_t cap)
+bool v8_function__name(struct v8 *v8, uint64_t shared, char *buf, size_t cap)
 {
-	uint64_t object = v8__member(v8, shared, V8_SHARED_NAME);
+	uint64_t object = v8__moved(v8, v8__member(v8, shared, V8_SHARED_NAME));
 	struct scope scope;
 
 	buf[0] = '\0';
 	if (v8__is_string(v8, object)) {
 		v8__text(v8, object, buf, cap);
-		return;
+		return true;
 	}
-	if (read_scope(v8, object, &scope) && !own_name(v8, shared, &scope, buf, cap))
-		name_anonymous(v8, shared, &scope, buf, cap);
+	if (!read_scope(v8, object, &scope))
+		return v8__is_small(object);
+	return !scope.broken && (own_name(v8, shared, &scope, buf, cap) ||
+				 name_anonymous(v8, shared, &scope, buf, cap));
 }
 
 uint32_t v8_function__begin(struct v8 *v8, uint64_t shared)
 {
 	struct scope scope;
 
-	if (!read_scope(v8, v8__member(v8, shared, V8_SHARED_NAME), &scope) ||
+	if (!read_scope(v8, v8__moved(v8, v8__member(v8, shared, V8_SHARED_NAME)), &scope) ||
 	    !v8__is_small(scope.begin))
 		return 0;
 	return (uint32_t)v8__small(scope.begin) + 1;

@@ -33,6 +33,13 @@ uint32_t v8__half(struct v8 *v8, uint64_t addr)
 	return ret;
 }
 
+uint64_t v8__moved(struct v8 *v8, uint64_t object)
+{
+	uint64_t map = v8__may_be_object(object) ? v8__word(v8, object - TAG) : 0;
+
+	return v8__may_be_object(map + TAG) ? map + TAG : object;
+}
+
 uint64_t v8__member(struct v8 *v8, uint64_t object, enum v8_field field)
 {
 	return v8__word(v8, object - TAG + v8->layout->at[field]);
@@ -69,6 +76,11 @@ static bool fits(const struct v8 *v8, int32_t type, enum v8_field first, enum v8
 bool v8__is(struct v8 *v8, uint64_t object, enum v8_field first, enum v8_field last)
 {
 	return fits(v8, type_of(v8, object), first, last);
+}
+
+bool v8__is_object(struct v8 *v8, uint64_t object)
+{
+	return type_of(v8, object) != TYPE_NONE;
 }
 
 bool v8__is_bytes(struct v8 *v8, uint64_t object)
