@@ -106,7 +106,7 @@ class Result:
 
     def __init__(self):
         self.blamed, self.summary, self.is_right, self.stacks, self.named, self.frames = None, "", False, 0, 0, 0
-        self.missed = []
+        self.missed, self.wrong_stacks = [], {}
         self.lines, self.off, self.wrong = (collections.Counter() for _ in range(3))
 
 
@@ -137,7 +137,9 @@ def judge(runtime, case, block, where):
             result.missed.append([frame.get("function", frame.get("module")) for frame in stack])
         result.frames += len(found)
         allowed = [*functions, *([case] if runtime.entry else []), *runtime.handler, *runtime.outer]
-        result.wrong.update(name for _, name in found if name not in allowed)
+        for name in (name for _, name in found if name not in allowed):
+            result.wrong[name] += 1
+            result.wrong_stacks.setdefault(name, [name for _, name in found])
         for frame, name in inner[:1]:
             if name == functions[0] and frame.get("line"):
                 is_good = abs(frame["line"] - where[case]) <= 1
@@ -165,8 +167,8 @@ def trace_cases(programs, kinds, repeat=2):
     try:
         with Trace(*(program.pid for program in programs)) as trace:
             time.sleep(1)
-            for case in kinds:
-                for program, each in [*zip(programs, moments)] * repeat:
+            for case in [*kinds] * repeat:
+                for program, each in zip(programs, moments):
                     with Moment() as moment:
                         program.do(case)
                     each[case].append(moment)
@@ -177,22 +179,30 @@ def trace_cases(programs, kinds, repeat=2):
     return trace, moments
 
 
-def results_of(name, trace, program, moments):
-    """{case: Result} of the better one of the runs of a case."""
+def all_results_of(name, trace, program, moments):
+    """{case: [Result of each of its runs]}."""
     where = lines(os.path.join(HERE, RUNTIMES[name].program))
     blocks = [block for block in trace.blocks if block["pid"] == program.pid]
-    ret = {}
-    for case, each in moments.items():
-        both = [judge(RUNTIMES[name], case, moment.block(blocks), where) for moment in each]
-        ret[case] = max(both, key=lambda r: (r.is_right, r.stacks))
-    return ret
+    return {case: [judge(RUNTIMES[name], case, moment.block(blocks), where) for moment in each]
+            for case, each in moments.items()}
 
 
-def run(name, path, warm, options=(), arguments=(), repeat=2):
-    """{case: Result} of all cases of a language, and the trace."""
+def best_of(results):
+    """{case: Result}: the better one of the runs of each case."""
+    return {case: max(each, key=lambda r: (r.is_right, r.stacks)) for case, each in results.items()}
+
+
+def run_all(name, path, warm, options=(), arguments=(), repeat=2):
+    """{case: [Result]} of all cases of a language, and the trace."""
     with tempfile.TemporaryDirectory(prefix="jank-languages-", dir="/var/tmp") as folder:
         program = Stalls(RUNTIMES[name], command_of(name, path, folder, options), folder, *arguments)
         for case in [*RUNTIMES[name].cases] * 2 * warm:
             program.do(case)
         trace, (moments,) = trace_cases([program], RUNTIMES[name].cases, repeat)
-    return results_of(name, trace, program, moments), trace
+    return all_results_of(name, trace, program, moments), trace
+
+
+def run(*of, **options):
+    """{case: Result} of the better one of the runs of a case, and the trace."""
+    results, trace = run_all(*of, **options)
+    return best_of(results), trace
