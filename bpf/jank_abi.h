@@ -755,6 +755,7 @@ struct jank_script {
 #define JANK_WAITED_FUTEX   16 /* futex_word, owner */
 #define JANK_WAITED_PATH                                                                           \
 	32 /* name: the path argument; fd: the folder it is relative to, -1: the current one */
+#define JANK_WAITED_BINDER 64 /* peer_pid, binder_code */
 
 #define JANK_WAITED_NAME_SZ 128
 
@@ -775,13 +776,16 @@ struct jank_rec_waited {
 	__u32 futex_word; /* value when the thread fell asleep */
 	/* if glibc's pthread_mutex_t: the word of the owner's tid, 8 bytes after the futex */
 	__u32 owner;
-	/* of a unix socket: the process that connected or listened; 0: not known */
+	/*
+	 * of a unix socket: the process that connected or listened; of a binder call: the server;
+	 * 0: not known
+	 */
 	__u32 peer_pid;
 	__u16 family, type; /* AF_*, SOCK_* */
 	__u16 state;	    /* of a TCP socket: TCP_* (net/tcp_states.h); else 0 */
 	__u16 sport, dport; /* host byte order */
 	__u16 pad;
-	__u32 pad2;
+	__u32 binder_code;	   /* as the server's interface numbers its methods */
 	__u8 saddr[16], daddr[16]; /* 4 bytes for AF_INET; all 0: none */
 	/*
 	 * Components of a path, leaf first, each with its zero byte, up to the file system's root;

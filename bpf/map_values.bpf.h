@@ -10,7 +10,12 @@
  * (wait_object__ask).
  */
 struct jank_await {
-	__u64 timeout_ns;
+	union {
+		__u64 timeout_ns;
+		struct {
+			__u32 server, code; /* JANK_WAITED_BINDER: see binder.bpf.h */
+		};
+	};
 	__u64 inode; /* kernel's inode address of the file with the missing page; 0: none */
 	__u32 futex_word, owner;
 	/* the descriptor that it waits for, or the first of them; -1: none */

@@ -155,7 +155,8 @@ WALKED_EACH int wait_args__ask(struct jank_await *await, struct task_struct *tas
 {
 	struct pt_regs *regs = compat__user_regs(task);
 
-	await->got = 0;
+	/* a call of the driver may sleep several times until the reply comes */
+	await->got = class == JANK_CLASS_IOCTL ? await->got & JANK_WAITED_BINDER : 0;
 	await->fd = wait_args__fd(regs, state, class);
 	if (compat__is_32bit(regs))
 		return 0;

@@ -188,6 +188,11 @@ static __noinline int wait_object__send(const struct jank_rec_stack *span,
 		if (span->state == JANK_STATE_PAGE_FAULT && await->inode)
 			wait_object__inode(rec, (struct inode *)await->inode);
 	}
+	if (span->state == JANK_STATE_BINDER && await->got & JANK_WAITED_BINDER) {
+		rec->peer_pid = await->server;
+		rec->binder_code = await->code;
+		rec->hdr.flags |= JANK_WAITED_BINDER;
+	}
 	record__comm(rec->comm, task);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	return 0;

@@ -4,6 +4,7 @@
  * task, with its real task storage, ring and maps.
  */
 #include "tests/bpf/logic.h"
+#include "bpf/binder.bpf.h"
 #include "bpf/history.bpf.h"
 #include "bpf/looper.bpf.h"
 #include "bpf/sched.bpf.h"
@@ -232,6 +233,20 @@ SEC("syscall")
 int logic_vblank(struct logic_step *ctx)
 {
 	vblank__record(ctx->fd, ctx->arg, ctx->now_ns);
+	return 0;
+}
+
+/*
+ * The thread sends a binder call of code arg to the process fd, with the flags of `looper`; a reply
+ * if ret is not 0. Or it receives one (fd 0).
+ */
+SEC("syscall")
+int logic_binder(struct logic_step *ctx)
+{
+	if (ctx->fd)
+		binder__sends(ctx->fd, ctx->arg, ctx->looper, ctx->ret);
+	else
+		binder__receives();
 	return 0;
 }
 

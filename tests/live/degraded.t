@@ -14,7 +14,7 @@ from bad import ok, skip
 REQUIRED = ("ringbuf",)
 OPTIONAL = ("btf", "tp_btf", "current_task_btf", "task_storage", "task_pt_regs", "task_iter", "test_run", "switch_state",
             "syscall_tracepoints", "raw_syscalls", "uprobe", "attach_cookie", "perf_event", "hw_cycles", "cpu_clock", "task_iter_pid",
-            "file_fault", "cache_add", "preempt_off", "vblank", "array_mmap", "bpf_stats")
+            "file_fault", "cache_add", "preempt_off", "vblank", "binder", "array_mmap", "bpf_stats")
 TYPES = "/sys/kernel/btf/vmlinux"  # switched off by name, to pretend that the kernel has none
 SCENARIOS = "busy:40ms,sleep:40ms,pipe:40ms,mutex:40ms,socket:40ms,poll:40ms"
 WAITS = {("syscall_tracepoints",): "tracepoints", ("syscall_tracepoints", "raw_syscalls"): "uprobes"}

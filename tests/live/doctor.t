@@ -8,7 +8,7 @@ line() { grep -qE "^  $1 +$2 " "$dir/out"; } # VERDICT NAME
 
 features='ringbuf btf tp_btf current_task_btf task_storage task_pt_regs task_iter test_run switch_state
 syscall_tracepoints raw_syscalls uprobe attach_cookie perf_event hw_cycles cpu_clock task_iter_pid file_fault cache_add preempt_off
-vblank array_mmap bpf_stats'
+vblank binder array_mmap bpf_stats'
 required=ringbuf
 typed=' btf tp_btf current_task_btf task_storage task_pt_regs task_iter ' # else the plain probes
 types=/sys/kernel/btf/vmlinux

@@ -374,6 +374,36 @@ static void test_paths(void)
 		"an unknown file");
 }
 
+static struct block *in_binder(void)
+{
+	return verdict__off_cpu(JANK_STATE_BINDER, 100 * MS, "ioctl",
+				STACK("k:binder_ioctl", "c:ioctl", "talk"));
+}
+
+static void test_binder(void)
+{
+	struct block *block = in_binder();
+	struct wait_object *waited;
+
+	sentence__says(block, "main thread waited 100 ms for binder in ioctl ← talk",
+		       "a binder call of which nothing is known");
+	block = in_binder();
+	waited = verdict__waited(block, JANK_WAITED_BINDER);
+	waited->raw.binder_code = 12;
+	sentence__says(block,
+		       "main thread waited 100 ms for a reply to binder call 12 in ioctl ← talk",
+		       "a server that has ended");
+	block = in_binder();
+	waited = verdict__waited(block, JANK_WAITED_BINDER);
+	waited->raw.binder_code = 12;
+	waited->peer_task = verdict__task(7, 7, "system_server");
+	verdict__woken_by(block, verdict__task(7, 9, "binder:7_1"));
+	sentence__says(block,
+		       "main thread waited 100 ms for a reply of system_server (pid 7) to "
+		       "binder call 12 in ioctl ← talk",
+		       "its server, named once");
+}
+
 static void test_descriptor(void)
 {
 	struct block *block = verdict__off_cpu(JANK_STATE_OTHER, 60 * MS, "read",
@@ -443,6 +473,7 @@ int main(void)
 	test_part_of_it();
 	test_timeouts();
 	test_paths();
+	test_binder();
 	test_descriptor();
 	test_hang();
 	test_hostile();

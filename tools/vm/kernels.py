@@ -27,9 +27,10 @@ CI = ["x86_64/5.10", "x86_64/newest", "arm64/6.12"]
 # Modules that a guest may request. Some are built into some kernels.
 MODULES = ("virtio_pci", "virtio_mmio", "virtio_blk", "virtio_net", "virtio_console", "virtio_rng", "af_packet",
            "ext4")
-# For kernels for PCs, for QEMU's device of that name: with a timer for its frames, in new kernels
-# (since about 6.19).
+# For kernels for PCs: QEMU's device of that name (with a timer for its frames, since about 6.19), and
+# Android's binder, which kernels for virtual machines lack.
 DISPLAY = ("bochs",)
+BINDER = ("binder_linux",)
 TRIES = 10
 
 
@@ -126,13 +127,13 @@ def locked():
         yield
 
 
-def get_with_display():
-    """The newest for PCs: kernels for virtual machines have no displays at all. apt.Unavailable has
+def get_with_display(anew=False):
+    """The newest for PCs: kernels for virtual machines have no displays and no binder at all. apt.Unavailable has
     the reason if there is none."""
     kernel = Kernel("x86_64/display", os.path.join(cache_folder(), "kernels", "x86_64", "display"))
     with locked():
         archive = apt.Archive(cache_folder())
-        if not os.path.exists(kernel.path("release")):
+        if anew or not os.path.exists(kernel.path("release")):
             fetch_first(archive, kernel, find_pc_releases(archive))
         if not os.path.exists(kernel.busybox()):
             fetch_busybox(archive, "x86_64", kernel.busybox())
@@ -185,7 +186,7 @@ def keep(kernel, folder, release):
     if not image:
         raise apt.Unavailable(f"the package of {release} has no vmlinuz")
     shutil.copy(image, kernel.path("vmlinuz"))
-    for module in MODULES + DISPLAY:
+    for module in MODULES + DISPLAY + BINDER:
         keep_module(kernel, files, module)
     with open(image, "rb") as source, open(kernel.path("btf"), "wb") as file:
         file.write(btf.of_image(source.read()))

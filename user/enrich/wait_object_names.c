@@ -328,6 +328,8 @@ int wait_object_names__fill(struct wait_object *waited, uint32_t pid, uint32_t t
 		res = name_descriptor(&n);
 	if (!res && flags & JANK_WAITED_SOCKET)
 		res = name_peer(&n);
+	if (flags & JANK_WAITED_BINDER)
+		set_task(&n.waited->peer_task, waited->raw.peer_pid, waited->raw.peer_pid);
 	if (flags & JANK_WAITED_FUTEX)
 		name_owner(&n);
 	return res;

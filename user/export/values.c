@@ -306,6 +306,8 @@ static void add_object(struct strbuf *sb, const Jankbpf__WaitedFor *waited)
 		return;
 	strbuf__addf(sb, object ? " (%s, " : "for %s, ", value__name(there->comm));
 	pid__add(sb, there->pid);
+	if (waited->has_binder_code)
+		strbuf__addf(sb, ", binder call %" PRIu32, waited->binder_code);
 	if (object)
 		strbuf__adds(sb, ")");
 }

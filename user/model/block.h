@@ -102,7 +102,8 @@ struct wait_object {
 	char *device; /* device of the file: "vda", "tmpfs"; NULL: not known */
 	char *lock;   /* "mutex 'queue_lock'": in a deadlock; NULL: not known */
 	char *peer; /* remote end: "tcp 10.0.0.7:5432", "unix /run/x.sock"; NULL: none or unknown */
-	struct other_task peer_task; /* local; of a path: FUSE's daemon, a tty's reader */
+	struct other_task peer_task; /* local; of a path: FUSE's daemon, a tty's reader; of binder:
+					the server */
 	struct other_task owner;     /* of the mutex; only a live thread of the process */
 };
 

@@ -103,6 +103,11 @@ struct kernel_types;
 	  "the frames of a display that a block missed",                                           \
 	  "records have no `frames`, only those dropped by --fps",                                 \
 	  "on a machine with a display, load its driver (module drm)")                             \
+	X(BINDER, binder, OPTIONAL, "3.14 (rust_binder: 6.18)",                                    \
+	  "the process that an Android binder call waits for, and the call's code",                \
+	  "a binder call has its server only where that ended the wait, and no code",              \
+	  "on a machine that uses binder, load its driver (module binder_linux), and mount "       \
+	  "tracefs")                                                                               \
 	X(ARRAY_MMAP, array_mmap, OPTIONAL, "5.5 (fc9702273e2e)",                                  \
 	  "the history around a block (--record)", "--record is refused",                          \
 	  "boot a kernel from 5.5 on")                                                             \

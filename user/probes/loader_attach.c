@@ -12,6 +12,7 @@
 
 #include "bpf/jank_abi.h"
 #include "jankbpf.skel.h"
+#include "probes/binder_event.h"
 #include "probes/loader_parts.h"
 #include "uprobes/links.h"
 #include "uprobes/uprobes.h"
@@ -217,6 +218,30 @@ static struct bpf_link *attach_by_section(const struct bpf_program *prog)
 								: bpf_program__attach(prog);
 }
 
+#define X_DRIVER(name) name,
+/* Calls and their ends: of each driver whose records the programs can read. */
+static int attach_binder(struct loader *loader, const struct jankbpf *skel, struct err *err)
+{
+	static const char *const drivers[] = { BINDER_DRIVERS(X_DRIVER) };
+	const struct bpf_program *sent = skel->progs.jank_on_binder,
+				 *got = skel->progs.jank_on_binder_got;
+	int res = 0;
+
+	for (size_t i = 0; i < sizeof(drivers) / sizeof(*drivers) && !res; i++) {
+		if (!bpf_program__autoload(sent) || binder_event__find(drivers[i]))
+			continue;
+		res = keep_link(loader, got,
+				bpf_program__attach_tracepoint(got, drivers[i],
+							       "binder_transaction_received"),
+				err)
+			      ?: keep_link(loader, sent,
+					   bpf_program__attach_tracepoint(sent, drivers[i],
+									  "binder_transaction"),
+					   err);
+	}
+	return res;
+}
+
 /*
  * Attaches the ends of waits last: they open dispatches, whose time the other probes account. While
  * another tracer ends, the kernel may take 0.3 s from one attachment to the next.
@@ -236,7 +261,7 @@ static int attach_programs(struct loader *loader, const struct jankbpf *skel, st
 		if (res)
 			return res;
 	}
-	return attach_waits(loader, skel, err);
+	return attach_binder(loader, skel, err) ?: attach_waits(loader, skel, err);
 }
 
 /* The programs of the second part. */

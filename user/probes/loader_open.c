@@ -227,6 +227,8 @@ static void choose_programs(const struct loader *loader, struct jankbpf *skel, b
 	bool file_fault = features__has(feats, FEATURE_FILE_FAULT);
 	bool tails = features__has(feats, FEATURE_TAIL_CALLS);
 	bool begins = !loader->infer_begin;
+	/* its event has the machine's numbers of processes */
+	bool binder = features__has(feats, FEATURE_BINDER) && !loader->in_pid_ns;
 	const struct {
 		struct bpf_program *prog;
 		bool first, wanted;
@@ -260,6 +262,8 @@ static void choose_programs(const struct loader *loader, struct jankbpf *skel, b
 		{ skel->progs.jank_on_cache, false,
 		  !file_fault && features__has(feats, FEATURE_CACHE_ADD) },
 		{ skel->progs.jank_on_vblank, false, features__has(feats, FEATURE_VBLANK) },
+		{ skel->progs.jank_on_binder, false, binder },
+		{ skel->progs.jank_on_binder_got, false, binder },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -429,7 +433,8 @@ int loader__new(const struct loader_opts *opts, struct loader **ret, struct err 
 	if (res)
 		goto fail;
 	loader->cast_regs = calibration.found_regs && !opts->btf_path && opts->features->has_cast;
-	if (calibration.pid_level) /* it is compared with the machine's number */
+	loader->in_pid_ns = calibration.pid_level;
+	if (loader->in_pid_ns) /* it is compared with the machine's number */
 		loader->opts.only_pid = 0;
 	loader->skel = open_part(loader, true);
 	res = -errno;

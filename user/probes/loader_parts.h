@@ -20,6 +20,7 @@ struct loader {
 	enum wait_probe wait;
 	bool infer_begin;  /* see loop_wait__turn in bpf/loop_wait.bpf.h */
 	bool cast_regs;	   /* see loader__put_calls */
+	bool in_pid_ns;	   /* our processes have other numbers than the machine's */
 	bool compat_apart; /* waits of 32-bit programs have their own probes, attached on demand */
 	struct bpf_link *compat_links[2];
 	struct bpf_link *links[BPF_LINKS_MAX];

@@ -29,6 +29,9 @@ static bool is_same_object(const struct sample *x, const struct sample *y)
 		       !((a->raw.hdr.flags | b->raw.hdr.flags) & JANK_WAITED_ARGS);
 	if (a->peer && b->peer)
 		return !strcmp(a->peer, b->peer);
+	if (is_known(&a->raw, &b->raw, JANK_WAITED_BINDER))
+		return a->raw.peer_pid == b->raw.peer_pid &&
+		       a->raw.binder_code == b->raw.binder_code;
 	if (is_known(&a->raw, &b->raw, JANK_WAITED_FILE))
 		return a->raw.inode == b->raw.inode && a->raw.dev == b->raw.dev;
 	if (is_known(&a->raw, &b->raw, JANK_WAITED_PATH))

@@ -242,6 +242,23 @@ static void add_futex(struct strbuf *sb, const struct activity *m, const char *r
 		strbuf__adds(sb, " for a condition that did not come");
 }
 
+/* Adds " for a reply of system_server (pid 7) to binder call 12", or what is known of it. */
+static void add_binder(struct strbuf *sb, const struct block *block, const struct activity *m)
+{
+	const struct wait_object *waited = m->waited;
+
+	if (!waited || !(waited->raw.hdr.flags & JANK_WAITED_BINDER)) {
+		strbuf__adds(sb, " for binder");
+		return;
+	}
+	strbuf__adds(sb, " for a reply");
+	if (waited->peer_task.pid) {
+		strbuf__adds(sb, " of ");
+		words__add_task(sb, block, &waited->peer_task, NULL);
+	}
+	strbuf__addf(sb, " to binder call %" PRIu32, waited->raw.binder_code);
+}
+
 bool sentence__names_peer(const struct activity *m, const char *reason)
 {
 	switch (m->state) {
@@ -250,6 +267,8 @@ bool sentence__names_peer(const struct activity *m, const char *reason)
 		return has_end(m->waited);
 	case JANK_STATE_POLL:
 		return has_end(m->waited) && !words__is(reason, "child");
+	case JANK_STATE_BINDER:
+		return m->waited && m->waited->peer_task.pid;
 	}
 	return words__is(reason, "fuse") || words__is(reason, "send")
 		       ? m->waited && m->waited->path
@@ -286,7 +305,7 @@ void sentence__add_object(struct strbuf *sb, const struct block *block, const st
 		add_pipe(sb, block, m, reason);
 		break;
 	case JANK_STATE_BINDER:
-		strbuf__adds(sb, " for binder");
+		add_binder(sb, block, m);
 		break;
 	case JANK_STATE_PAGE_FAULT:
 		add_page(sb, m, reason);

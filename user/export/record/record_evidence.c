@@ -107,7 +107,8 @@ static Jankbpf__WaitedFor *waited_of(struct record *r, const struct wait_object 
 
 	if (!waited ||
 	    !(fd >= 0 || timed || counted || waited->target || waited->path || waited->device ||
-	      waited->peer || waited->peer_task.pid || waited->owner.tid || waited->lock))
+	      waited->peer || waited->peer_task.pid || waited->owner.tid || waited->lock ||
+	      waited->raw.hdr.flags & JANK_WAITED_BINDER))
 		return NULL;
 	ret = NEW(r, waited_for);
 	if (fd >= 0)
@@ -123,6 +124,8 @@ static Jankbpf__WaitedFor *waited_of(struct record *r, const struct wait_object 
 		SET(ret, bytes, bytes);
 	ret->futex_owner = waited->owner.tid ? owner_of(r, &waited->owner) : NULL;
 	ret->lock = record__str(r, waited->lock);
+	if (waited->raw.hdr.flags & JANK_WAITED_BINDER)
+		SET(ret, binder_code, waited->raw.binder_code);
 	return ret;
 }
 
