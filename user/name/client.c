@@ -16,18 +16,12 @@
 #include "base/own_process.h"
 #include "base/socket.h"
 #include "base/syscall_filter.h"
-#include "files/file.h"
+#include "name/patience.h"
 
 #define DEATHS_MAX 5		     /* in a row, without an answer */
 #define AGAIN_NS   (60 * NS_PER_SEC) /* after them, until the next try */
-#define TICK_US	   250000
-#define SEND_S	   5 /* it reads a request when it has answered the one before */
-/*
- * A process that gets no CPU makes no progress either, so it is given up sooner (stuck_ns) only if
- * it ran for that long, or neither ran nor wanted to.
- */
-#define STARVED_NS (60 * NS_PER_SEC)
-#define HURRY_NS   NS_PER_SEC
+/* The run ends: each answer has so much less time. */
+#define HURRY_NS NS_PER_SEC
 
 static const struct task {
 	const char *name, *does, *lacks;
@@ -99,7 +93,7 @@ void name_client__forget(struct name_client *client, uint32_t pid)
 
 static int start(struct name_client *client)
 {
-	const struct timeval send_limit = { .tv_sec = SEND_S }, tick = { .tv_usec = TICK_US };
+	const struct timeval tick = { .tv_usec = PATIENCE_TICK_NS / NS_PER_US };
 	int ends[2], broker_ends[2], res;
 	pid_t pid;
 
@@ -123,7 +117,7 @@ static int start(struct name_client *client)
 		close(broker_ends[0]);
 		return res;
 	}
-	setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &send_limit, sizeof(send_limit));
+	setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &tick, sizeof(tick));
 	setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &tick, sizeof(tick));
 	client->sock = ends[0];
 	client->pid = pid;
@@ -250,46 +244,26 @@ static bool runs(struct name_client *client)
 
 /* --- a request and its answer */
 
-static uint64_t cpu_ns(pid_t pid)
-{
-	uint64_t ns;
-
-	return clock__process_ns(pid, &ns) ? 0 : ns;
-}
-
-/* True if it has a CPU, or waits for one. */
-static bool wants_cpu(pid_t pid)
-{
-	struct strbuf text = STRBUF_INIT;
-	const char *comm_end;
-	char path[32];
-	bool ret;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	file__read(path, 4096, &text);
-	comm_end = strrchr(strbuf__str(&text), ')');
-	ret = comm_end && !strncmp(comm_end, ") R", 3);
-	strbuf__free(&text);
-	return ret;
-}
-
-/* The CPU time is read only for an answer that is late: from its first tick on. */
-struct patience {
-	uint64_t begin_ns, begin_cpu_ns;
-};
-
 static bool is_stuck(const struct name_client *client, struct patience *patience)
 {
-	uint64_t ns = clock__mono_ns() - patience->begin_ns;
-	uint64_t stuck_ns = tasks[client->task].stuck_ns;
+	return patience__ends(patience, client->pid,
+			      client->hurries ? HURRY_NS : tasks[client->task].stuck_ns);
+}
 
-	patience->begin_cpu_ns = patience->begin_cpu_ns ?: cpu_ns(client->pid);
-	if (client->hurries && ns > HURRY_NS)
-		return true;
-	if (ns < stuck_ns)
-		return false;
-	return ns > STARVED_NS || cpu_ns(client->pid) - patience->begin_cpu_ns > stuck_ns ||
-	       !wants_cpu(client->pid);
+/* Sends all bytes. 0, or -errno; -ETIME: it is stuck, and does not read. */
+static int send_all(struct name_client *client, struct patience *patience, const void *from,
+		    size_t size)
+{
+	for (size_t at = 0; at < size;) {
+		ssize_t n = send(client->sock, (const char *)from + at, size - at, MSG_NOSIGNAL);
+
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return -errno;
+		if (n < 0 && is_stuck(client, patience))
+			return -ETIME;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	return 0;
 }
 
 /* Receives some bytes, at most size. Returns their number, or -errno; -ETIME: it is stuck. */
@@ -378,10 +352,11 @@ static bool take_notes(struct name_client *client, const struct name_answer *ans
 static int exchange(struct name_client *client, const struct name_request *req,
 		    const struct strbuf *bytes, struct name_answer *answer, struct wire *ret)
 {
-	struct patience patience = { .begin_ns = clock__mono_ns() };
-	int res = socket__send(client->sock, req, sizeof(*req), bytes ? bytes->data : NULL,
-			       req->size);
+	struct patience patience = {};
+	int res = send_all(client, &patience, req, sizeof(*req));
 
+	if (!res && bytes)
+		res = send_all(client, &patience, bytes->data, req->size);
 	if (!res)
 		res = receive_head(client, &patience, answer);
 	if (!res)
