@@ -89,7 +89,7 @@ static inline void ai__fill(struct art_image *im, struct art_file file, enum art
 	for (size_t i = 0; i < im->art.file_cnt; i++)
 		art_symfile__free(&im->art.files[i]);
 	free(im->art.files);
-	free(im->art.jit.keys);
+	free(im->art.jit.known);
 	art_dex__free(&im->art);
 	im->reader = (struct language_reader){
 		.mem = im->target, .places = &im->places, .proc = "/proc", .pid = getpid()
@@ -216,19 +216,31 @@ static inline void ai__method(struct art_image *im, unsigned nr, uint64_t addr, 
 	ai__add(im, nr, ai__file(im, nr, addr, name), ts_ns);
 }
 
-/* The name at an address, by a stack of a time. NULL: none. */
-static inline const char *ai__name(struct art_image *im, uint64_t pc, uint64_t t_ns)
+/*
+ * The name at an address, by a stack of a time. NULL: none; *ret_missed (may be NULL): since not
+ * all could be read, which is counted.
+ */
+static inline const char *ai__look(struct art_image *im, uint64_t pc, uint64_t t_ns,
+				   bool *ret_missed)
 {
 	struct native_frame frame = { .pc = pc, .exact = true };
-	const struct frame_place *place;
+	const struct frame_place *place = NULL;
 	uint64_t key;
+	bool found;
 
 	im->reader.at_ns = t_ns;
 	target_memory__begin(im->target, "/proc", getpid());
-	if (!language_art.place(&im->art, &frame, &key))
-		return NULL;
-	place = frame_places__find(&im->places, key);
+	found = language_art.place(&im->art, &frame, &key);
+	if (found)
+		place = frame_places__find(&im->places, key);
+	if (ret_missed)
+		*ret_missed = found && !place;
 	return place ? place->functions[0].function : NULL;
+}
+
+static inline const char *ai__name(struct art_image *im, uint64_t pc, uint64_t t_ns)
+{
+	return ai__look(im, pc, t_ns, NULL);
 }
 
 #endif

@@ -48,6 +48,17 @@ static void check_layout(struct art_image *im, unsigned layout, enum art_version
 	is_uint(im->art.file_cnt, 3, "%s, %s: each file was read once", what, of);
 }
 
+/* A name is missing, and whether that is counted. */
+static void check_missed(struct art_image *im, uint64_t pc, uint64_t t_ns, bool counted,
+			 const char *what)
+{
+	bool missed;
+	const char *name = ai__look(im, pc, t_ns, &missed);
+
+	ok(!name && missed == counted, "%s: no name, %s", what,
+	   counted ? "which is counted" : "which is certain");
+}
+
 static void check_locks(struct art_image *im)
 {
 	unsigned magic = 24, lock = ART_ENTRIES + 40;
@@ -55,15 +66,16 @@ static void check_locks(struct art_image *im)
 	ai__fill(im, layouts[0].file, ART_ANDROID2);
 	ai__method(im, 0, code(0), "a.A.a", 10);
 	ai__set(im, lock, 3, 4);
-	is_str(ai__name(im, code(0), 100), NULL, "an entry that is being changed");
+	check_missed(im, code(0), 100, true, "an entry that is being changed");
 	ai__set(im, lock, 4, 4);
 	is_str(ai__name(im, code(0), 101), "a.A.a", "the same, when it is done");
 	ai__fill(im, layouts[0].file, ART_ANDROID2);
 	ai__method(im, 0, code(0), "a.A.a", 10);
 	ai__set(im, ART_DESCRIPTOR + magic + 20, 3, 4);
-	is_str(ai__name(im, code(0), 102), NULL, "a list that is being changed");
+	check_missed(im, code(0), 102, true, "a list that is being changed");
 	ai__set(im, ART_DESCRIPTOR + magic + 20, 4, 4);
 	is_str(ai__name(im, code(0), 103), "a.A.a", "the same, when it is done");
+	check_missed(im, code(9), 103, false, "no method's address");
 	/* A removed entry is used again, for another file at another place of the list. */
 	memset(im->mem + ART_DESCRIPTOR + 16, 0, 8);
 	ai__method(im, 1, code(1), "b.B.b", 20);
@@ -144,9 +156,10 @@ static void check_many(struct art_image *im)
 		ai__method(im, i, code(i), "a.A.a", 10 + i);
 	im->art.walked = true;
 	im->art.stack_ns = 1;
+	check_missed(im, code(0), 999, true, "the first of them");
 	while (!im->art.jit.complete && stacks < 20)
 		ai__name(im, code(0), 1000 + stacks++);
-	ok(stacks > 1 && stacks < 5, "60 entries take %u stacks", stacks);
+	ok(stacks && stacks < 5, "60 entries take %u stacks", stacks + 1);
 	is_uint(im->art.file_cnt, 60, "each was read once");
 	is_str(ai__name(im, code(0), 2000), "a.A.a", "the last one");
 	ai__method(im, 60, code(60), "b.B.b", 3000);
@@ -154,6 +167,68 @@ static void check_many(struct art_image *im)
 	ok(im->art.reads_left > ART_READS - 8, "costs %u reads", ART_READS - im->art.reads_left);
 	ai__name(im, code(60), 4001);
 	is_uint(ART_READS - im->art.reads_left, 1, "an unchanged list costs one");
+}
+
+/* The one method that stays, and one that an app compiles, in the place of the one before. */
+static void compile(struct art_image *im, unsigned nr, uint64_t ts_ns)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "a.A.m%u", nr);
+	ai__set(im, ART_DESCRIPTOR + 16, ai__addr(im, ART_ENTRIES + 64 * 8), 8);
+	ai__method(im, nr % 8, code(nr % 8), name, ts_ns);
+}
+
+/* An app that compiles and removes methods for days: twice as many as there is room for. */
+static void check_days(struct art_image *im)
+{
+	unsigned last = 2 * ART_ENTRIES_MAX, missing = 0, wrong = 0;
+	size_t most = 0;
+
+	ai__fill(im, layouts[0].file, ART_ANDROID2);
+	ai__method(im, 8, code(8), "b.B.stays", 10);
+	for (unsigned i = 0; i < last; i++) {
+		char want[32];
+		const char *name;
+
+		compile(im, i, 100 + 10 * i);
+		snprintf(want, sizeof(want), "a.A.m%u", i);
+		name = ai__name(im, code(i % 8), 105 + 10 * i);
+		missing += !name;
+		wrong += name && strcmp(name, want);
+		most = im->art.bytes > most ? im->art.bytes : most;
+	}
+	is_uint(wrong, 0, "days: no name is of another method");
+	ok(missing <= 8, "days: %u of %u had no name, while removed ones were looked for", missing,
+	   last);
+	is_str(ai__name(im, code(8), 10ull * last + 200), "b.B.stays", "days: the one that stays");
+	ok(im->art.file_cnt <= ART_ENTRIES_MAX && most < 2 * ART_BYTES_MAX &&
+		   im->art.jit.cnt == im->art.file_cnt,
+	   "days: at most %zu KB are kept", most >> 10);
+}
+
+/* As many as there is room for, and all of them stay: new ones get no names, these keep theirs. */
+static void check_full(struct art_image *im)
+{
+	unsigned before;
+
+	ai__fill(im, layouts[0].file, ART_ANDROID2);
+	ai__method(im, 8, code(8), "b.B.stays", 10);
+	is_str(ai__name(im, code(8), 50), "b.B.stays", "full: a method");
+	im->art.jit.full = true;
+	ai__method(im, 1, code(1), "c.C.new", 100);
+	is_str(ai__name(im, code(1), 200), NULL, "full: a new one");
+	is_str(ai__name(im, code(8), 201), "b.B.stays", "full: the one that is known");
+	before = im->art.jit.full_cnt;
+	ai__name(im, code(8), 202);
+	ok(im->art.jit.full && im->art.jit.full_cnt == before + 1,
+	   "full: it is not looked for removed ones at each stack");
+	ai__set(im, ART_ENTRIES + 64 * 8 + 40, 7, 4);
+	ai__change(im, 300);
+	is_str(ai__name(im, code(8), 301), NULL, "full: one that is removed");
+	for (unsigned i = 0; i < ART_FULL_STACKS; i++)
+		ai__name(im, code(1), 400 + i);
+	is_str(ai__name(im, code(1), 500), "c.C.new", "full: then the new one has room");
 }
 
 int main(void)
@@ -170,6 +245,8 @@ int main(void)
 	check_refused(&im);
 	check_cycles(&im);
 	check_many(&im);
+	check_days(&im);
+	check_full(&im);
 	ai__end(&im);
 	return tap__done();
 }

@@ -59,12 +59,24 @@ static bool update(struct art *art)
 {
 	if (art->walked && art->stack_ns == art->reader->at_ns)
 		return art->jit.current;
+	if (art_list__forget(art, &art->jit))
+		art_jit__drop(art);
 	art->reads_left = art->walked ? ART_READS : ART_READS_FIRST;
 	art->checks_left = ART_CHECKS;
 	art->walked = true;
 	art->stack_ns = art->reader->at_ns;
 	art_list__walk(art, &art->jit, art_jit__take);
 	return art->jit.current;
+}
+
+/*
+ * The list was not read whole by this stack: the frame may be a method of which the name is
+ * missing. A key without a name counts as cut short. Another stack of the same code may have one.
+ */
+static bool miss(const struct native_frame *frame, uint64_t *ret_key)
+{
+	*ret_key = XXH64(&frame->pc, sizeof(frame->pc), 0);
+	return true;
 }
 
 /* A name without a class is that of ART's own code, such as art_jni_trampoline. */
@@ -84,8 +96,10 @@ static bool find_place(void *state, const struct native_frame *frame, uint64_t *
 	if (frame->in_file)
 		return false;
 	if (!update(art))
-		return false;
+		return miss(frame, ret_key);
 	sym = art_jit__find(art, frame->pc - !frame->exact, art->stack_ns, &file);
+	if (!sym && !art->jit.complete)
+		return miss(frame, ret_key);
 	if (!sym || !names__get(&file->tab.names, sym->name, name, sizeof(name)))
 		return false;
 	key[0] = sym->addr;
@@ -115,7 +129,7 @@ static size_t bytes(const void *state)
 	const struct art *art = state;
 
 	return sizeof(*art) + art->bytes + art->file_cap * sizeof(*art->files) +
-	       art->jit.cap * sizeof(*art->jit.keys) + art_dex__bytes(art);
+	       art->jit.cap * sizeof(*art->jit.known) + art_dex__bytes(art);
 }
 
 static void end(void *state)
@@ -125,7 +139,7 @@ static void end(void *state)
 	for (size_t i = 0; i < art->file_cnt; i++)
 		art_symfile__free(&art->files[i]);
 	free(art->files);
-	free(art->jit.keys);
+	free(art->jit.known);
 	art_dex__free(art);
 	free(art);
 }

@@ -31,6 +31,7 @@
 #define ART_READS_FIRST 512u	     /* of the first stack: some 40 ms */
 #define ART_READS	96u	     /* of a later one */
 #define ART_CHECKS	512u	     /* reads of entries that are known, a stack */
+#define ART_FULL_STACKS 64u	     /* at a limit, between two looks for removed entries */
 
 #define ART_DEX_CHAIN	  64u	     /* files behind each other in one mapping */
 #define ART_DEX_WINDOWS	  4096u	     /* reads of a DEX file's classes */
@@ -69,16 +70,24 @@ struct art_head {
 
 struct art;
 
+struct art_known {
+	uint64_t key; /* of the entry; 0: no entry */
+	uint64_t at;
+};
+
 /* The list of a descriptor. */
 struct art_list {
 	uint64_t descriptor;
-	struct art_head head; /* as of the last complete walk */
-	bool complete;	      /* all entries behind a known one are known */
-	bool current;	      /* as of the last walk: what is known was not replaced by then */
-	uint32_t lock;	      /* of the descriptor at the last walk */
-	uint64_t resume;      /* an entry at which the last walk ended early; 0: none */
-	uint64_t *keys;	      /* of known entries: a hash table */
+	struct art_head head;	 /* as of the last complete walk */
+	bool complete;		 /* all entries behind a known one are known */
+	bool current;		 /* as of the last walk: what is known was not replaced by then */
+	uint32_t lock;		 /* of the descriptor at the last walk */
+	uint64_t resume;	 /* an entry at which the last walk ended early; 0: none */
+	struct art_known *known; /* a hash table */
 	size_t cnt, cap;
+	bool full;	   /* at a limit: an entry was not taken */
+	unsigned full_cnt; /* stacks since then */
+	uint64_t swept;	   /* where the last look for removed ones ran out of reads; 0: nowhere */
 };
 
 /* A file of symbols and unwind tables. */
@@ -174,9 +183,22 @@ typedef bool (*art_take_fn)(struct art *art, const struct art_head *head,
 			    const struct art_entry *entry);
 void art_list__walk(struct art *art, struct art_list *list, art_take_fn take);
 
+/* Is the entry known? False when art_list__walk found that the list no longer has it. */
+bool art_list__knows(const struct art_list *list, uint64_t key);
+
+/*
+ * At a limit, forgets the entries that the list no longer has: an app that compiles for days has
+ * had more of them than there is room for. Call it before art_list__walk. Returns true when some
+ * were forgotten: then free what was read for them.
+ */
+bool art_list__forget(struct art *art, struct art_list *list);
+
 /* --- art_jit.c */
 
 bool art_jit__take(struct art *art, const struct art_head *head, const struct art_entry *entry);
+
+/* Frees the files of entries that are no longer known. */
+void art_jit__drop(struct art *art);
 
 /* Reads functions and tables of an ELF file. 0 or -errno; free it then, too. is64: what it is. */
 int art_symfile__parse(const void *bytes, size_t size, bool is64, struct art_symfile *ret,

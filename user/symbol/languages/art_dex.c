@@ -46,6 +46,24 @@ static bool take_entry(struct art *art, const struct art_head *head, const struc
 	       add_dex(art, head->version, entry);
 }
 
+/* Frees the files of entries that are no longer known. */
+static void drop(struct art *art)
+{
+	size_t cnt = art->dex_cnt;
+
+	art->dex_cnt = 0;
+	for (size_t i = 0; i < cnt; i++) {
+		struct art_dex *dex = &art->dexes[i];
+
+		if (!dex->entry.at || art_list__knows(&art->dex_list, dex->entry.key)) {
+			art->dexes[art->dex_cnt++] = *dex;
+			continue;
+		}
+		art->dex_bytes -= dex->dex.run_cnt * sizeof(*dex->dex.runs);
+		dex__free(&dex->dex);
+	}
+}
+
 /* Walks the list once for each stack. Returns false when known files may have been replaced. */
 static bool update(struct art *art)
 {
@@ -57,6 +75,8 @@ static bool update(struct art *art)
 		return art->dex_list.current;
 	art->dex_walked = true;
 	art->dex_stack_ns = art->reader->at_ns;
+	if (art_list__forget(art, &art->dex_list))
+		drop(art);
 	art->reads_left = first ? ART_READS_FIRST : ART_READS;
 	art_list__walk(art, &art->dex_list, take_entry);
 	return art->dex_list.current;
@@ -382,7 +402,7 @@ void art_dex__place(struct art *art, const struct native_frame *frame, uint64_t 
 size_t art_dex__bytes(const struct art *art)
 {
 	return art->dex_bytes + art->dex_cap * sizeof(*art->dexes) +
-	       art->dex_list.cap * sizeof(*art->dex_list.keys);
+	       art->dex_list.cap * sizeof(*art->dex_list.known);
 }
 
 void art_dex__free(struct art *art)
@@ -390,5 +410,5 @@ void art_dex__free(struct art *art)
 	for (size_t i = 0; i < art->dex_cnt; i++)
 		dex__free(&art->dexes[i].dex);
 	free(art->dexes);
-	free(art->dex_list.keys);
+	free(art->dex_list.known);
 }

@@ -122,7 +122,8 @@ bool art_jit__take(struct art *art, const struct art_head *head, const struct ar
 	bool read;
 	int res;
 
-	if (!file || art->bytes > ART_BYTES_MAX)
+	art->jit.full |= art->bytes > ART_BYTES_MAX;
+	if (!file || art->jit.full)
 		return false;
 	if (entry->size > ART_SYMFILE_MAX || !entry->size)
 		return true;
@@ -147,6 +148,24 @@ bool art_jit__take(struct art *art, const struct art_head *head, const struct ar
 	else
 		art_symfile__free(file);
 	return true;
+}
+
+void art_jit__drop(struct art *art)
+{
+	size_t cnt = art->file_cnt;
+
+	art->file_cnt = 0;
+	for (size_t i = 0; i < cnt; i++) {
+		struct art_symfile *file = &art->files[i];
+
+		if (art_list__knows(&art->jit, file->key)) {
+			art->files[art->file_cnt++] = *file;
+			continue;
+		}
+		art->bytes -= symtab__bytes(&file->tab) + file->frames_sz;
+		art->cfi_cnt -= file->cfi != NULL;
+		art_symfile__free(file);
+	}
 }
 
 static const struct symbol *symbol_in(const struct art_symfile *file, uint64_t pc)

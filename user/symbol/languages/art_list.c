@@ -124,45 +124,109 @@ bool art_entry__stands(struct art *art, const struct art_list *list, const struc
 	       (art_head__read(art, list->descriptor, &now_head) && now_head.lock == head->lock);
 }
 
+/* --- known entries */
+
 /* The slot of a key, or a free one. */
-static uint64_t *slot_of(const struct art_list *list, uint64_t key)
+static struct art_known *slot_of(const struct art_list *list, uint64_t key)
 {
 	size_t at = (key >> 1) % list->cap;
 
-	while (list->keys[at] && list->keys[at] != key)
+	while (list->known[at].key && list->known[at].key != key)
 		at = (at + 1) % list->cap;
-	return &list->keys[at];
+	return &list->known[at];
 }
 
-static bool is_known(const struct art_list *list, uint64_t key)
+bool art_list__knows(const struct art_list *list, uint64_t key)
 {
-	return list->cap && *slot_of(list, key);
+	return list->cap && slot_of(list, key)->key;
 }
 
 static bool grow(struct art_list *list)
 {
 	struct art_list larger = { .cap = list->cap ? 2 * list->cap : 128 };
 
-	larger.keys = calloc(larger.cap, sizeof(*larger.keys));
-	if (!larger.keys)
+	larger.known = calloc(larger.cap, sizeof(*larger.known));
+	if (!larger.known)
 		return false;
 	for (size_t i = 0; i < list->cap; i++)
-		if (list->keys[i])
-			*slot_of(&larger, list->keys[i]) = list->keys[i];
-	free(list->keys);
-	list->keys = larger.keys;
+		if (list->known[i].key)
+			*slot_of(&larger, list->known[i].key) = list->known[i];
+	free(list->known);
+	list->known = larger.known;
 	list->cap = larger.cap;
 	return true;
 }
 
-static bool add_key(struct art_list *list, uint64_t key)
+static bool add_known(struct art_list *list, const struct art_entry *entry)
 {
 	if (2 * (list->cnt + 1) > list->cap && !grow(list))
 		return false;
-	*slot_of(list, key) = key;
+	*slot_of(list, entry->key) = (struct art_known){ entry->key, entry->at };
 	list->cnt++;
 	return true;
 }
+
+static int by_place(const void *a, const void *b)
+{
+	const struct art_known *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/*
+ * Keeps those of `all`, which are sorted by place, that are in memory as they were, beginning where
+ * the last look ended. An entry that cannot be read now is kept.
+ */
+static void keep_listed(struct art *art, struct art_list *list, enum art_version version,
+			const struct art_known *all, size_t cnt)
+{
+	struct art_entry now;
+	size_t from = 0;
+
+	while (from < cnt && all[from].at < list->swept)
+		from++;
+	list->swept = 0;
+	memset(list->known, 0, list->cap * sizeof(*list->known));
+	list->cnt = 0;
+	for (size_t i = 0; i < cnt; i++) {
+		const struct art_known *each = &all[(from + i) % cnt];
+
+		if (!art->reads_left && !list->swept)
+			list->swept = each->at;
+		if (art_entry__read(art, version, each->at, false, &now) && now.key != each->key)
+			continue;
+		*slot_of(list, each->key) = *each;
+		list->cnt++;
+	}
+}
+
+bool art_list__forget(struct art *art, struct art_list *list)
+{
+	size_t cnt = list->cnt, n = 0;
+	struct art_known *all;
+	struct art_head head;
+
+	art->reads_left = ART_READS_FIRST;
+	if (!list->full || list->full_cnt++ % ART_FULL_STACKS ||
+	    !art_head__read(art, list->descriptor, &head))
+		return false;
+	all = malloc(cnt * sizeof(*all));
+	if (!all)
+		return false;
+	for (size_t i = 0; i < list->cap; i++)
+		if (list->known[i].key)
+			all[n++] = list->known[i];
+	qsort(all, n, sizeof(*all), by_place);
+	art->page_at = 1;
+	keep_listed(art, list, head.version, all, n);
+	free(all);
+	list->full = list->cnt == cnt;
+	if (!list->full)
+		list->full_cnt = 0;
+	return list->cnt != cnt;
+}
+
+/* --- the walk */
 
 /* Goes on at a later stack. */
 static void interrupt(struct art_list *list, uint64_t at)
@@ -210,7 +274,7 @@ void art_list__walk(struct art *art, struct art_list *list, art_take_fn take)
 			return interrupt(list, at);
 		if (entry.lock & 1) /* it may have another place soon */
 			return interrupt(list, 0);
-		if (is_known(list, entry.key)) {
+		if (art_list__knows(list, entry.key)) {
 			list->current = true; /* what follows is older */
 			if (was_complete)
 				break;
@@ -220,9 +284,12 @@ void art_list__walk(struct art *art, struct art_list *list, art_take_fn take)
 				continue;
 			}
 		} else if (entry.symfile) {
-			if (list->cnt == ART_ENTRIES_MAX || !take(art, &head, &entry) ||
-			    !add_key(list, entry.key))
+			list->full |= list->cnt == ART_ENTRIES_MAX;
+			if (list->full || !take(art, &head, &entry) || !add_known(list, &entry)) {
+				/* of what is known, each is compared with the list before use */
+				list->current |= list->full;
 				return interrupt(list, at);
+			}
 		}
 		at = entry.next;
 	}
