@@ -21,6 +21,7 @@ KINDS = {62: "x86_64", 3: "x86", 183: "arm64", 40: "arm"}
 CALLS = {62: b"\xe8", 3: b"\xe8", 183: struct.pack("<I", 0xd63f0100), 40: struct.pack("<I", 0x47f047f0)}
 RETURNS = {"x86_64": (1,), "x86": (1,), "arm64": (4,), "arm": (1, 2, 3, 4)} # Thumb addresses are odd there
 ENDS = "unknown complete copy hole no-table astray deep".split()
+FREE_PLACE = 0x10000000
 SHF_EXECINSTR, SHT_NOBITS, PT_LOAD = 4, 8, 1
 
 
@@ -128,10 +129,36 @@ class Snapshot:
         for m in self.maps:
             if m[4] == name:
                 m[3] -= cut
-        path = f"{self.work}/{name.replace('/', '_')}"
+        path = f"{self.work}/{'idle_' if self.is_idle(name) else ''}{name.replace('/', '_')}"
         with open(path, "wb") as f:
             f.write(with_calls(data))
         self.files[name], self.data[name] = path, data
+
+    def memory(self):
+        """ART's lists and their files. In one snapshot the files are where their methods' code was:
+        they get another place, and their entries point to it."""
+        data = {f: open(f"{self.folder}/{f}", "rb").read() for f in sorted(os.listdir(self.folder))
+                if re.fullmatch(r"(descriptor|entry\d+|jit\d+)\.data", f)}
+        moved = {}
+        for f in data:
+            at = struct.unpack_from("<Q", data[f])[0]
+            if f.startswith("jit") and any(m[0] <= at < m[1] and "x" in m[2] and "anon" in m[4] for m in self.maps):
+                moved[at] = FREE_PLACE + 0x10000 * len(moved)
+                data[f] = struct.pack("<Q", moved[at]) + data[f][8:]
+        for f in data:
+            if f.startswith("entry") and moved:
+                symfile = struct.unpack_from("<I", data[f], 16)[0]
+                data[f] = data[f][:16] + struct.pack("<I", moved.get(symfile, symfile)) + data[f][20:]
+        return data
+
+    def is_idle(self, name):
+        """One of two of ART's libraries, and not the one with the list that was recorded."""
+        path = f"{self.folder}/descriptor.data"
+        if not name.startswith("libart") or not os.path.exists(path):
+            return False
+        with open(path, "rb") as f:
+            at = struct.unpack("<Q", f.read(8))[0]
+        return not any(m[0] <= at < m[1] for m in self.maps if m[4] == name)
 
     def prepare(self):
         proc = f"{self.work}/proc/1"
@@ -199,9 +226,13 @@ class Snapshot:
         if len(stacks) == 2 and not self.holds_sp(stacks[0]) and self.holds_sp(stacks[1]):
             stacks.reverse()
         bits = 39 if self.kind == "arm64" else 0 # Android's kernels
+        memory = self.memory()
+        for f in memory:
+            with open(f"{self.work}/{f}", "wb") as file:
+                file.write(memory[f])
         out = subprocess.run([walker, f"{self.work}/proc", str(self.machine), str(self.word),
-                              str(bits), f"{self.work}/regs"] +
-                             stacks, capture_output=True, text=True)
+                              str(bits), f"{self.work}/regs"] + stacks +
+                             ["memory"] + [f"{self.work}/{f}" for f in memory], capture_output=True, text=True)
         if out.returncode:
             sys.exit(f"{self.folder}: the walker failed ({out.returncode}): {out.stderr}")
         lines = out.stdout.splitlines()

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Walks one stack that check.py has prepared. Arguments: a directory that replaces /proc and has
- * process 1; the machine (EM_*), bytes of an address, the bits of an address of code (0: of this
+ * process 1, which becomes this process, with its memory; the machine (EM_*), bytes of an address, the bits of an address of code (0: of this
  * machine); a file with the registers as 64-bit words, in the order of jank_abi.h; files with a
  * stack each: its first address as a 64-bit word, then its bytes. The first stack is the thread's.
+ * "memory" and more such files: what else was in the process's memory, as ART's lists.
  * Prints the addresses, leaf first, the dex pcs, how the walk ended, and its time in ns: the first
  * one, and one that finds all tables open.
  */
 #include <elf.h>
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "symbol/names/symbolize.h"
@@ -51,6 +56,37 @@ static void read_stack(const char *path, unsigned sp, struct copy_event *ret)
 	ret->rec.copy_sz = len - (want - begin);
 }
 
+/* Puts the bytes of a file at their address in this process; pages may be there already. */
+static void map_memory(const char *path)
+{
+	static uint8_t bytes[STACK_MAX];
+	size_t len = read_file(path, bytes, sizeof(bytes));
+	uint64_t addr, page = sysconf(_SC_PAGESIZE);
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+
+	if (len <= 8)
+		exit(2);
+	memcpy(&addr, bytes, 8);
+	for (uint64_t at = addr & -page; at < addr + len - 8; at += page)
+		if (mmap((void *)at, page, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED &&
+		    errno != EEXIST)
+			exit(2);
+	memcpy((void *)addr, bytes + 8, len - 8);
+}
+
+/* Gives the prepared process this process's number and pages. */
+static void become(const char *proc)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%d", proc, getpid());
+	if (symlink("1", path))
+		exit(2);
+	snprintf(path, sizeof(path), "%s/1/pagemap", proc);
+	if (symlink("/proc/self/pagemap", path))
+		exit(2);
+}
+
 int main(int argc, char **argv)
 {
 	struct symbolizer_opts opts = { .kallsyms = "",
@@ -65,14 +101,20 @@ int main(int argc, char **argv)
 	struct err err = {};
 	uint64_t first, last;
 	unsigned sp = opts.machine == EM_AARCH64 ? 31 : 7;
+	int stacks_end = 6;
 
 	if (argc < 6 || !read_file(argv[5], copy.rec.regs, sizeof(copy.rec.regs)))
 		return 2;
-	copy.rec.hdr.tgid = 1;
+	become(argv[1]);
+	copy.rec.hdr.tgid = getpid();
 	copy.rec.hdr.flags = narrow ? JANK_COPY_32BIT : 0;
-	if (argc > 6)
+	while (stacks_end < argc && strcmp(argv[stacks_end], "memory"))
+		stacks_end++;
+	for (int i = stacks_end + 1; i < argc; i++)
+		map_memory(argv[i]);
+	if (stacks_end > 6)
 		read_stack(argv[6], sp, &copy);
-	if (argc > 7) {
+	if (stacks_end > 7) {
 		read_stack(argv[7], sp, &other);
 		other.rec.regs[SP_OF_ARM] = other.rec.regs[sp];
 		opts.other = &other;

@@ -146,7 +146,7 @@ static void end(void *state)
 
 const struct language language_art = {
 	.name = "java",
-	.file = "art.so",
+	.file = "art", /* libart.so; libartd.so of builds for debugging */
 	.reads_dex = true,
 	.open = open_file,
 	.start = start,
