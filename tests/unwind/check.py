@@ -85,7 +85,7 @@ class Snapshot:
                     self.links[name] = target
         self.read_maps()
         self.read_regs()
-        self.expected, self.want_dex = [], []
+        self.expected, self.want_dex, self.jit_names = [], [], []
         for line in open(f"{folder}/output.txt"):
             self.expect(line)
 
@@ -188,6 +188,9 @@ class Snapshot:
             self.want_dex.append((len(self.expected) - 1, name, pc))
         elif name != "<unknown>" or not pc: # else the walk that made the list went astray
             self.expected.append((name.split("!")[0], pc))
+            method = re.fullmatch(r" \((.*?)(\+\d+)?\)", rest)
+            if "anonymous" in name and method:
+                self.jit_names.append(method[1])
         self.interprets = re.search(r"terp", rest)
 
     def place(self, addr):
@@ -239,6 +242,7 @@ class Snapshot:
         self.addresses = [int(line, 16) for line in lines if re.fullmatch(r"[0-9a-f]+", line)]
         self.dex = [(int(index), int(pc, 16)) for index, pc in
                     (line.split()[1:] for line in lines if line.startswith("dex "))]
+        self.names = [line[5:] for line in lines if line.startswith("name ")]
         self.end = next(line.split()[1:] for line in lines if line.startswith("end "))
         self.times = next(line.split()[1:] for line in lines if line.startswith("time "))
 
@@ -252,6 +256,13 @@ class Snapshot:
         """The dex pcs that are right; another one counts against them."""
         found = {(index, *self.place(pc)) for index, pc in self.dex}
         return len(found & set(self.want_dex)) - len(found - set(self.want_dex))
+
+    def jit_named(self):
+        """Methods of JIT code with the name in output.txt, of those that have one and an entry; another name counts against
+        them."""
+        want = self.jit_names if self.memory() else []
+        wrong = len(self.names) - len(want) if self.names != want else 0
+        return len(want), sum(a == b for a, b in zip(self.names, want)) - max(wrong, 0)
 
     def compare(self):
         """Frames to find: all that the data can show; those found; others; dex pcs found."""
@@ -282,8 +293,9 @@ def main():
             end = ENDS[int(snapshot.end[0])]
             is_false = end == "complete" and found < len(snapshot.expected)
             false += is_false
-            total = totals.setdefault(snapshot.kind, [0, 0, 0, 0])
-            for i, value in enumerate((want, found, len(snapshot.want_dex), dex)):
+            jit, named = snapshot.jit_named()
+            total = totals.setdefault(snapshot.kind, [0, 0, 0, 0, 0, 0])
+            for i, value in enumerate((want, found, len(snapshot.want_dex), dex, jit, named)):
                 total[i] += value
             print(f"{os.path.relpath(folder, top):44} {snapshot.kind:7} {want:6} {found:5} {other:5}"
                   f" {dex}/{len(snapshot.want_dex)}  {end:9} {int(snapshot.times[0]) / 1e6:8.1f} {int(snapshot.times[1]) / 1e3:8.1f}"
@@ -291,9 +303,10 @@ def main():
             if os.environ.get("SHOW") and os.environ["SHOW"] in folder:
                 for at, addr in enumerate(snapshot.addresses):
                     print(f"   {addr:x}", *snapshot.place(addr), snapshot.expected[at:at + 1], file=sys.stderr)
-                print(snapshot.end, file=sys.stderr)
-    for kind, (want, found, dex, dex_found) in totals.items():
-        print(f"{kind}: {found} of {want} frames ({100 * found / want:.1f} %), {dex_found} of {dex} dex pcs")
+                print(snapshot.end, snapshot.names, snapshot.jit_names, file=sys.stderr)
+    for kind, (want, found, dex, dex_found, jit, named) in totals.items():
+        print(f"{kind}: {found} of {want} frames ({100 * found / want:.1f} %), {dex_found} of {dex} dex pcs, "
+              f"{named} of {jit} frames of JIT code with a name")
     print(f"complete without all frames: {false}")
 
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Walks one stack that check.py has prepared. Arguments: a directory that replaces /proc and has
- * process 1, which becomes this process, with its memory; the machine (EM_*), bytes of an address, the bits of an address of code (0: of this
- * machine); a file with the registers as 64-bit words, in the order of jank_abi.h; files with a
- * stack each: its first address as a 64-bit word, then its bytes. The first stack is the thread's.
- * "memory" and more such files: what else was in the process's memory, as ART's lists.
- * Prints the addresses, leaf first, the dex pcs, how the walk ended, and its time in ns: the first
- * one, and one that finds all tables open.
+ * process 1, which becomes this process; the machine (EM_*), bytes of an address, the bits of an
+ * address of code (0: of this machine); a file with the registers as 64-bit words, in the order of
+ * jank_abi.h; files with a stack each: its first address as a 64-bit word, then its bytes. The
+ * first stack is the thread's. "memory" and more such files: what else was in the process's memory,
+ * as ART's lists.
+ * Prints the addresses, leaf first, the dex pcs, the names by ART's lists, how the walk ended, and
+ * its time in ns: the first one, and one that finds all tables open.
  */
 #include <elf.h>
 #include <errno.h>
@@ -87,6 +88,22 @@ static void become(const char *proc)
 		exit(2);
 }
 
+/* Of JIT code's methods, innermost first. */
+static void print_names(struct symbolizer *sym, const struct unwound *got)
+{
+	struct stack stack = { .addresses = (uint64_t *)got->addresses,
+			       .user_cnt = got->cnt,
+			       .script = (struct jank_script_frame *)got->script,
+			       .script_cnt = got->script_cnt };
+
+	if (symbolizer__stack(sym, getpid(), &stack))
+		exit(2);
+	for (size_t i = 0; i < stack.frame_cnt; i++)
+		if (stack.frames[i].language && stack.frames[i].function &&
+		    !strcmp(stack.frames[i].module ?: "", "[jit]"))
+			printf("name %s\n", stack.frames[i].function);
+}
+
 int main(int argc, char **argv)
 {
 	struct symbolizer_opts opts = { .kallsyms = "",
@@ -132,6 +149,7 @@ int main(int argc, char **argv)
 		printf("%" PRIx64 "\n", got.addresses[i]);
 	for (uint32_t i = 0; i < got.dex_cnt; i++)
 		printf("dex %u %" PRIx64 "\n", got.dex[i].index, got.dex[i].pc);
+	print_names(sym, &got);
 	printf("end %d %s\ntime %" PRIu64 " %" PRIu64 "\n", got.end, got.module ?: "-", first,
 	       last);
 	return 0;

@@ -183,13 +183,12 @@ static bool note_words(struct walk *w, struct native_frame *frame)
 static void note_frame(struct walk *w)
 {
 	struct native_frame *frame = &w->frames[w->frame_cnt];
-	bool framed;
+	bool framed = w->arch->word == 8 && w->arch->fp != NO_REG;
 
-	if ((!walk__is_managed(&w->at) && !w->at.region->mapped->is_art_jit) ||
-	    w->arch->word != 8 || w->arch->fp == NO_REG)
+	if (!w->at.region->mapped->is_art_jit && (!walk__is_managed(&w->at) || !framed))
 		return;
 	*frame = (struct native_frame){ .pc = w->at.pc, .exact = w->at.exact };
-	framed = note_words(w, frame);
+	framed = framed && note_words(w, frame);
 	if (!framed && w->at.region->mapped->kind == MAPPED_FILE)
 		return;
 	if (!framed) /* some may be there */
