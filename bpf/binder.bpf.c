@@ -4,7 +4,7 @@
 
 /*
  * Record of binder:binder_transaction (drivers/android/binder_trace.h; rust_binder_events.h has the
- * same). The feature test compares its places with the kernel's (user/probes/features_binder.c).
+ * same). The feature test compares its places with the kernel's (user/probes/binder_event.c).
  */
 struct binder_transaction_event {
 	__u64 common;

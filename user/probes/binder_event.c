@@ -9,7 +9,7 @@
 
 #define FORMAT_MAX 8192
 
-struct btf;
+struct kernel_types;
 
 /* Of drivers/android/binder_trace.h, at the places that bpf/binder.bpf.c reads. */
 static const char *const fields[] = {
@@ -49,12 +49,12 @@ int binder_event__find(const char *driver)
 }
 
 /* The test of the feature: one driver suffices. */
-int probe__binder(const struct btf *btf);
-int probe__binder(const struct btf *btf)
+int probe__binder(const struct kernel_types *types);
+int probe__binder(const struct kernel_types *types)
 {
 	int res = -ENOENT;
 
-	(void)btf;
+	(void)types;
 #define X_FIND(driver) res = res ? binder_event__find(driver) : 0;
 	BINDER_DRIVERS(X_FIND)
 	return res;
