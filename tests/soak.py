@@ -32,7 +32,7 @@ SAMPLES_MIN = 12
 BLOCK_LOSSES = ("ring_full", "queue_full", "share_exceeded", "thread_table_full", "loop_changed", "bad_records", "out_of_memory",
                 "unwritten_records")
 # How much the mean of the last third may exceed that of the first third, after the warm-up. Memory:
-# two stores of 8 MiB each (docs/design.md, "Memory is bounded") may still fill up.
+# two stores of 8 MiB each (docs/decisions/memory.md) may still fill up.
 BOUNDS = {"rss_kb": 16384, "fds": 8, "bpf": 1, "threads": 1}
 WARM_UP = 4               # one sample in so many, at the begin
 JANK = ["--scenario", "sleep,busy,mutex,pipe,socket,kernel", "--length", "40ms-120ms", "--gap", "250ms",

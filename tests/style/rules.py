@@ -14,8 +14,8 @@ COLUMNS_MAX = 100
 FRONT_PAGES = {"README.md": 200, "HACKING.md": 250}  # with the maximum number of lines
 CLANG_FORMAT_MAJOR = "14"  # versions format differently with the same options
 
-# What a room may include besides itself and the C library (docs/design.md). No room includes one
-# that includes it, directly or not.
+# What a room may include besides itself and the C library (docs/design.md, "Rooms of user/"). No
+# room includes one that includes it, directly or not.
 LAYERS = {
     "base": set(),
     "files": {"base"},

@@ -60,8 +60,8 @@ int losses__list(const struct losses *losses, struct block_loss **ret, size_t *r
 int losses__set_listed(struct block_loss **list, size_t *list_cnt, int reason, uint64_t cnt);
 
 /*
- * --- what was dropped because its user was over the share (docs/design.md), by user. The probes'
- * counts are added at the end. Used on the intake thread.
+ * --- what was dropped because its user was over the share (docs/decisions/shares.md), by user. The
+ * probes' counts are added at the end. Used on the intake thread.
  */
 
 #define OVER_SHARE_MAX 64 /* users with an entry of their own */

@@ -29,9 +29,9 @@
 #define HURRY_NS NS_PER_SEC
 
 /*
- * The traced program has priority: docs/design.md has figures. When items wait behind other
- * programs for BEHIND_NS, the thread gets the usual share. After FAR_BEHIND_NS it gets more: a
- * thousand runnable threads of one user leave a usual thread a thousandth of the CPU.
+ * The traced program has priority: docs/decisions/priorities.md has figures. When items wait behind
+ * other programs for BEHIND_NS, the thread gets the usual share. After FAR_BEHIND_NS it gets
+ * more: a thousand runnable threads of one user leave a usual thread a thousandth of the CPU.
  */
 #define BEHIND_NICE	19
 #define BEHIND_NS	(250 * NS_PER_MS)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sites for uprobes in a traced process: its mapped libraries, their symbols, and the cheapest
- * instruction near a function's entry (docs/design.md, "Where a uprobe is put decides its cost").
+ * instruction near a function's entry (docs/decisions/uprobe_sites.md).
  */
 #ifndef JANK_UPROBES_TARGETS_H
 #define JANK_UPROBES_TARGETS_H
