@@ -295,6 +295,34 @@ def guide(root):
                 yield f"HACKING.md:{number}: no {path}"
 
 
+def anchors(text):
+    """What links to headings of a page end in."""
+    titles = re.findall(r"^#+ (.*)", text, re.M)
+    return {"#" + re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def named_pages(path, text):
+    """(match, page, heading) of each page of ours that a page or a comment names."""
+    for match in re.finditer(r"(?<![\w./-])docs/[a-z_/-]+\.md\b", text):
+        yield match, match.group(), None
+    if path.endswith(".md"):
+        for match in re.finditer(r"\]\(([^\s():#]*\.md)?(#[^\s()]+)?\)", text):
+            page = os.path.join(os.path.dirname(path), match.group(1)) if match.group(1) else path
+            yield match, os.path.normpath(page), match.group(2)
+
+
+def links(root):
+    """Each page that a page or a comment names exists, and each heading that a link names."""
+    for path in files(root, TEXT + (".md",)):
+        if path == "tests/style/style.t":
+            continue
+        text = read(root, path)
+        for match, page, heading in named_pages(path, text):
+            exists = os.path.exists(os.path.join(root, page))
+            if not exists or heading and heading not in anchors(read(root, page)):
+                yield f"{path}:{line_of(text, match.start())}: no {page}{heading or ''}"
+
+
 def words(root):
     """No unfinished work."""
     unfinished = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" * 3)) + r")\b")
@@ -390,4 +418,4 @@ def formatted(root):
                            for line in done.stderr.splitlines() if ": error:" in line})
 
 
-RULES = (spdx, noticed, layers, bpf_apart, skeleton, silent, opens, exits, front_pages, measured, guide, words, private_paths, function_length, comment_columns, formatted)
+RULES = (spdx, noticed, layers, bpf_apart, skeleton, silent, opens, exits, front_pages, measured, guide, links, words, private_paths, function_length, comment_columns, formatted)
