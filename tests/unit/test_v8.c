@@ -305,6 +305,17 @@ static void check_optimised(void)
 	check(&frame, "outer", 0, "an inlined function that is not there");
 }
 
+/* Code that cannot be found proves nothing: only a frame with the function's bytecode does. */
+static void check_lost_code(void)
+{
+	struct objects objects = make(v8_image__text(image, "lost"));
+	struct native_frame frame = in_code(&objects, 0x7000deadbeef);
+
+	ok(!v8_image__read(image, &frame), "code that is not there");
+	frame.words[3] = objects.bytecode;
+	check(&frame, "lost", 0, "the same with its bytecode");
+}
+
 static void check_baseline(void)
 {
 	struct objects objects = make(v8_image__text(image, "warm"));
@@ -337,6 +348,7 @@ int main(void)
 	check_moving_name();
 	check_owner();
 	check_optimised();
+	check_lost_code();
 	check_baseline();
 	v8_image__free(image);
 	apart__stop();

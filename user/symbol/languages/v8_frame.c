@@ -224,8 +224,8 @@ static void take_bytecode_of(struct v8 *v8, uint64_t code, struct spot *to)
 }
 
 /*
- * A place in code that was compiled for the function. Without the code, the place is not known, but
- * the function is.
+ * A place in code that was compiled for the function. Without the code, the place is not known, and
+ * the function only if the frame has its BytecodeArray: another one may be where it was.
  */
 static bool find_compiled(struct v8 *v8, const struct native_frame *frame, uint64_t function,
 			  struct spot *ret)
@@ -233,7 +233,7 @@ static bool find_compiled(struct v8 *v8, const struct native_frame *frame, uint6
 	struct code code;
 
 	if (!find_code(v8, frame, function, ret->shared, &code))
-		return ret->shared;
+		return ret->shared && ret->bytecode;
 	if (code.tier == TIER_BYTECODE) /* a copy of the interpreter's entry */
 		return find_bytecode(v8, frame, ret);
 	if (code.tier == TIER_OPTIMISED && !take_function_of(v8, code.object, ret))
