@@ -179,11 +179,17 @@ def trace_cases(programs, kinds, repeat=2):
     return trace, moments
 
 
+def block_of(moment, blocks):
+    """The block of a moment; not the end of the one before, when it has none."""
+    block = moment.block(blocks)
+    return block if block and 2 * block["start_ns"] + block["duration_ns"] >= 2 * moment.begin_ns else None
+
+
 def all_results_of(name, trace, program, moments):
     """{case: [Result of each of its runs]}."""
     where = lines(os.path.join(HERE, RUNTIMES[name].program))
     blocks = [block for block in trace.blocks if block["pid"] == program.pid]
-    return {case: [judge(RUNTIMES[name], case, moment.block(blocks), where) for moment in each]
+    return {case: [judge(RUNTIMES[name], case, block_of(moment, blocks), where) for moment in each]
             for case, each in moments.items()}
 
 
