@@ -9,43 +9,10 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
-from art import build, trace_turns, turn_of  # noqa: E402
+from art import build, check_names, trace_turns  # noqa: E402
 from live import Tap, check_run, need, skip_all  # noqa: E402
 
 TURNS = 24
-LEVELS = 5
-ENOUGH = 0.99
-
-
-def methods(stack):
-    """Names of the JIT code's frames, innermost first; None: without a name."""
-    return [frame.get("function") if frame.get("language") == "java" else None for frame in stack
-            if frame.get("language") == "java" or frame.get("module") == "[jit]"]
-
-
-def check_names(tap, turns, blocks):
-    named = frames = stacks = whole = 0
-    wrong, bare = [], []
-    for block in blocks:
-        turn = turn_of(turns, block)
-        for sample in block["samples"]:
-            if not any(frame.get("function") == "spin" for frame in sample["stack"]):
-                continue
-            stacks += 1
-            whole += any(frame.get("function") == "main" for frame in sample["stack"])
-            frames += LEVELS
-            found = methods(sample["stack"])
-            want = [f"com.example.G{turn}.level{level}" for level in reversed(range(LEVELS))]
-            right = sum(a == b for a, b in zip(found, want)) if len(found) == LEVELS else 0
-            named += right
-            if any(name and name not in want for name in found):
-                wrong.append((turn, found))
-            elif right < LEVELS:
-                bare.append((turn, found))
-    tap.check(stacks >= TURNS, f"{stacks} stacks of {len(blocks)} blocks")
-    tap.check(whole >= ENOUGH * stacks, f"{whole} stacks reach main")
-    tap.check(named >= ENOUGH * frames > 0, f"{named} of {frames} methods have their names", *bare[:3])
-    tap.check(not wrong, f"{len(wrong)} of {stacks} stacks have a wrong name", *wrong[:3])
 
 
 def main():
@@ -56,7 +23,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="jank-art-", dir="/var/tmp") as folder:
         trace, turns = trace_turns(folder, [build(folder, "art_app")], TURNS)
         check_run(tap, trace, "the trace", "app", "epoll")
-        check_names(tap, turns, trace.blocks)
+        check_names(tap, turns, trace.blocks, TURNS)
         busy = [block["cause"].get("frame") or {} for block in trace.blocks if block["cause"]["kind"] != "runnable" and block["samples"]]
         if busy:
             names = {frame.get("function") for frame in busy}

@@ -28,6 +28,8 @@
 void *art_add(const void *symfile, uint64_t size);
 void art_remove(void *entry);
 
+#ifdef __x86_64__
+#define ELF_MACHINE EM_X86_64
 // push %rbp; sub $16, %rsp; mov $17, %ebp; add $8, %rdi; call *(%rdi); lea 2(%rip), %rax;
 // jmp *%rax; add $16, %rsp; pop %rbp; ret: no frame pointer, as in ART's code, and a way to the
 // return that reading the code does not tell
@@ -40,6 +42,21 @@ static const uint8_t cie[] = { 16,   0,	   0,  0,    0xff, 0xff, 0xff, 0xff, 1, 
 			       0x01, 0x78, 16, 0x0c, 7,	   8,	 0x90, 1,    0, 0 };
 static const uint8_t steps[] = { 0x41, 0x0e, 16, 0x86, 2,    0x44, 0x0e, 32,
 				 0x58, 0x0e, 16, 0x41, 0xc6, 0x0e, 8,	 0 };
+
+#else
+#define ELF_MACHINE EM_AARCH64
+// sub sp, sp, #32; str x30, [sp, #24]; str x29, [sp, #16]; mov x29, #17; add x0, x0, #8;
+// ldr x1, [x0]; blr x1; adr x1, .+8; br x1; ldr x29, [sp, #16]; ldr x30, [sp, #24];
+// add sp, sp, #32; ret
+static const uint32_t code[] = { 0xd10083ff, 0xf9000ffe, 0xf9000bfd, 0xd280023d, 0x91002000,
+				 0xf9400001, 0xd63f0020, 0x10000041, 0xd61f0020, 0xf9400bfd,
+				 0xf9400ffe, 0x910083ff, 0xd65f03c0 };
+
+static const uint8_t cie[] = { 16,   0,	   0,  0,    0xff, 0xff, 0xff, 0xff, 1, 0,
+			       0x01, 0x78, 30, 0x0c, 31,   0,	 0,    0,    0, 0 };
+static const uint8_t steps[] = { 0x44, 0x0e, 32,   0x44, 0x9e, 1,    0x44, 0x9d,
+				 2,    0x5c, 0xdd, 0x44, 0xde, 0x44, 0x0e, 0 };
+#endif
 
 static uint8_t *memory;
 static void *entries[SLOTS]; // NULL: of a file with several
@@ -116,7 +133,7 @@ static size_t make_file(uint8_t *file, uint64_t text, uint64_t text_size, const 
 	Elf64_Shdr heads[6] = {};
 	Elf64_Ehdr elf = { .e_ident = ELFMAG "\2\1\1",
 			   .e_type = ET_DYN,
-			   .e_machine = EM_X86_64,
+			   .e_machine = ELF_MACHINE,
 			   .e_version = 1,
 			   .e_ehsize = sizeof(elf),
 			   .e_shentsize = sizeof(*heads),
@@ -182,6 +199,8 @@ static void make_methods(unsigned turn)
 		snprintf(text_names[i], sizeof(*text_names), "com.example.G%u.level%u", turn, i);
 		names[i] = text_names[i];
 		memcpy(memory + slot * SLOT_SZ, code, sizeof(code));
+		__builtin___clear_cache((char *)memory + slot * SLOT_SZ,
+					(char *)memory + (slot + 1) * SLOT_SZ);
 		len = make_file(files[slot], text + i * SLOT_SZ, SLOT_SZ, &names[i], 1, NULL, 0);
 		entries[slot] = art_add(files[slot], len);
 	}
@@ -234,15 +253,20 @@ static void make_old(void)
 	}
 }
 
-int main(void)
+// Arguments: ms between two turns (fewer for an emulated machine), and a file instead of stdout.
+int main(int argc, char **argv)
 {
+	long ms = argc > 1 ? atoi(argv[1]) : 90;
+	struct timespec period = { ms / 1000, ms % 1000 * 1000000 };
 	struct epoll_event event = { .events = EPOLLIN };
-	struct itimerspec every = { { 0, 90000000 }, { 0, 90000000 } };
+	struct itimerspec every = { period, period };
 	int epoll = epoll_create1(0), timer = timerfd_create(CLOCK_MONOTONIC, 0);
 	int cache = memfd_create("jit-cache", 0);
 	uint64_t ticks;
 
 	if (cache < 0 || ftruncate(cache, (SLOTS + OLD) * SLOT_SZ))
+		return 1;
+	if (argc > 2 && !freopen(argv[2], "w", stdout))
 		return 1;
 	memory = mmap(NULL, (SLOTS + OLD) * SLOT_SZ, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_SHARED,
 		      cache, 0);
