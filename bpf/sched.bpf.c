@@ -72,7 +72,7 @@ static __always_inline bool sched__came_plainly(struct task_struct *task)
 {
 	struct jank_thread *t = filter__maybe(task) ? thread__get(task) : NULL;
 
-	if (waker_watch__is_on())
+	if (waker_watch__is_on() && !waker_watch__lets_arrive(task))
 		return false;
 	if (!t)
 		return true;
@@ -107,7 +107,8 @@ static __always_inline bool sched__left_plainly(__u64 *ctx, struct task_struct *
 		thread__is(t, task);
 	if (t && t->start_ns)
 		return sched__waits_in_epoll(t, task, preempt, compat__switch_state(ctx, task));
-	if (waker_watch__is_on() || (t && t->parks && t->phase == JANK_PHASE_CANDIDATE))
+	if ((t && t->parks && t->phase == JANK_PHASE_CANDIDATE) ||
+	    (waker_watch__is_on() && !waker_watch__lets_leave(task)))
 		return false;
 	if (t && thread__waits(t)) {
 		state = compat__switch_state(ctx, task);
@@ -209,7 +210,7 @@ int BPF_PROG(jank_on_waking, struct task_struct *task)
 	}
 	if (t && t->start_ns)
 		noted = sched__wake(ctx, t, task, now);
-	else if (waker_watch__is_on())
+	else if (waker_watch__is_on() && !waker_watch__lets_wake(task, now))
 		noted = waker_watch__wake(ctx, task, now);
 	if (noted)
 		waker_watch__send_waker(ctx, noted, task, now);

@@ -62,6 +62,17 @@ static __always_inline bool waker_watch__knows(struct jank_other *other, struct 
 	       other->switch_cnt == waker_watch__switch_cnt(task);
 }
 
+/*
+ * Needs the thread's time off the CPU since t_ns a record? 0: not known since when. Signed: a waker
+ * may have read its clock on another CPU.
+ */
+static __always_inline bool waker_watch__needs(const struct jank_other *other, __u32 tid, u64 t_ns,
+					       u64 now)
+{
+	return t_ns && (s64)(now - t_ns) >= (s64)jank_conf.span_min_ns &&
+	       !watch_budget__is_covered(other, tid, t_ns, now);
+}
+
 static __always_inline void waker_watch__open(struct jank_other *other, struct task_struct *task,
 					      __u32 state, s32 nr, u64 t_ns, u64 now)
 {
@@ -106,6 +117,50 @@ static __always_inline void waker_watch__take_stack(void *ctx, struct jank_stack
 	stack__take_kernel(ctx, span);
 }
 
+/* Has waker_watch__leave nothing to do for this thread of the fair class? */
+WALKED_ONCE int waker_watch__rests(__u32 tid, u64 now)
+{
+	const struct jank_other *other = waker_watch__place(tid);
+
+	return other && watch_budget__rests(other, tid, now);
+}
+
+/* Have waker_watch__wake and __arrive nothing to do for a thread off the CPU since t_ns? */
+WALKED_ONCE int waker_watch__passes(__u32 tid, u64 t_ns, u64 now)
+{
+	const struct jank_other *other = waker_watch__place(tid);
+
+	return other && *(volatile __u32 *)&other->tid != tid &&
+	       !waker_watch__needs(other, tid, t_ns, now);
+}
+
+/*
+ * The same of a task. So it is mostly, and the three cost more than these questions. Each reads the
+ * clock: a time that may be 0 would be one more state for the rest of the switch.
+ */
+static __always_inline bool waker_watch__lets_leave(struct task_struct *task)
+{
+	return !waker_watch__minds(task) ||
+	       (queue_clock__knows(task) &&
+		waker_watch__rests(pids__tid(task), bpf_ktime_get_ns()));
+}
+
+static __always_inline bool waker_watch__lets_wake(struct task_struct *task, u64 now)
+{
+	return !waker_watch__minds(task) ||
+	       waker_watch__passes(pids__tid(task), queue_clock__sleeps_since(task, now), now);
+}
+
+static __always_inline bool waker_watch__lets_arrive(struct task_struct *task)
+{
+	u64 now;
+
+	if (!waker_watch__minds(task))
+		return true;
+	now = bpf_ktime_get_ns();
+	return waker_watch__passes(pids__tid(task), queue_clock__waits_since(task, now), now);
+}
+
 /* A thread without a dispatch leaves the CPU. */
 static __noinline int waker_watch__leave(void *ctx, struct task_struct *task, bool preempted,
 					 unsigned int task_state, u64 now)
@@ -119,7 +174,9 @@ static __noinline int waker_watch__leave(void *ctx, struct task_struct *task, bo
 		return 0;
 	other = waker_watch__place(pids__tid(task));
 	/* mostly the thread's own waker holds the slot while the thread leaves */
-	if (!other || !watch_budget__takes(watch, other, task, now) || !slot__lock(&other->writes))
+	if (!other ||
+	    (queue_clock__knows(task) && watch_budget__rests(other, pids__tid(task), now)) ||
+	    !watch_budget__takes(watch, other, task, now) || !slot__lock(&other->writes))
 		return 0;
 	watch_budget__claim(other, pids__tid(task));
 	watch_budget__count_stack(other, now);
@@ -221,8 +278,7 @@ static __always_inline u64 waker_watch__missed_since(const struct jank_other *ot
 {
 	u64 t_ns = queue_clock__sleeps_since(task, now);
 
-	if (!t_ns || now - t_ns < jank_conf.span_min_ns ||
-	    watch_budget__is_covered(other, pids__tid(task), t_ns, now))
+	if (!waker_watch__needs(other, pids__tid(task), t_ns, now))
 		return 0;
 	if (!watch_budget__holds_other(other, pids__tid(task)) || !other->woken_ns)
 		return t_ns;
@@ -303,9 +359,7 @@ static __noinline int waker_watch__collect(struct jank_watch *watch, struct jank
 	bool known = waker_watch__knows(other, task);
 	u64 since_ns = known ? other->span.rec.t_ns : queue_clock__waits_since(task, now);
 
-	/* Signed: the waker may have read its clock on another CPU. */
-	if (!since_ns || (s64)(now - since_ns) < (s64)jank_conf.span_min_ns ||
-	    watch_budget__is_covered(other, pids__tid(task), since_ns, now))
+	if (!waker_watch__needs(other, pids__tid(task), since_ns, now))
 		return false;
 	if (known)
 		return waker_watch__take(watch, other, pids__tid(task));

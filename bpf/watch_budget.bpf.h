@@ -76,19 +76,20 @@ static __always_inline bool watch_budget__is_covered(const struct jank_other *ot
 	       now - start_ns > WATCH_EACH_NS;
 }
 
-/* Is the thread's stack taken? Without it, its span is found when it is woken, or gets the CPU. */
+/* Has the thread no stack to take? Its span is found when it is woken, or gets the CPU. */
+static __always_inline bool watch_budget__rests(const struct jank_other *other, __u32 tid, u64 now)
+{
+	return other->last_tid == tid && other->paid_ns > now;
+}
+
+/* Is the stack of a thread that does not rest taken? */
 static __always_inline bool watch_budget__takes(struct jank_watch *watch,
 						const struct jank_other *other,
 						struct task_struct *task, u64 now)
 {
-	__u32 tid = pids__tid(task);
-	bool fair = queue_clock__knows(task);
-
-	if (fair && other->last_tid == tid && other->paid_ns > now)
-		return false;
-	if (!watch_budget__holds_other(other, tid) && watch_budget__pay(watch, now))
+	if (!watch_budget__holds_other(other, pids__tid(task)) && watch_budget__pay(watch, now))
 		return true;
-	if (!fair)
+	if (!queue_clock__knows(task))
 		lost__add(JANK_LOST_EVIDENCE);
 	return false;
 }
