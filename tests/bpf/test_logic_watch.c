@@ -92,17 +92,6 @@ static void restore(void)
 		} while (switches() != before_);                                                   \
 	} while (0)
 
-/* The same where an attempt would count for the next one: a thread has few stacks in a row. */
-#define UNDISTURBED_ANEW(class, ...)                                                               \
-	do {                                                                                       \
-		uint64_t before_;                                                                  \
-		do {                                                                               \
-			begin(class);                                                              \
-			before_ = switches();                                                      \
-			__VA_ARGS__                                                                \
-		} while (switches() != before_);                                                   \
-	} while (0)
-
 #define LEAVE_AT(ns, state) STEP(OTHER_LEAVE, .now_ns = now + (ns), .task_state = (state))
 #define WAKE_AT(ns)	    STEP(OTHER_WAKE, .now_ns = now + (ns))
 #define ARRIVE_AT(ns)	    STEP(OTHER_ARRIVE, .now_ns = now + (ns))
@@ -240,7 +229,8 @@ static void test_burst(void)
 {
 	struct event event;
 
-	UNDISTURBED_ANEW(JANK_CLASS_SOCKET, {
+	begin(JANK_CLASS_SOCKET);
+	UNDISTURBED({
 		STEP(WATCH, .now_ns = now, .arg = 100);
 		for (int i = 0; i < 12; i++)
 			LEAVE_AT((10 + i) * MS, TASK_INTERRUPTIBLE);
@@ -294,9 +284,10 @@ static struct jank_rec_waited waited_on(int fd, unsigned class)
 {
 	struct event event;
 
+	begin(class);
 	dup2(fd, THE_FD);
 	close(fd);
-	UNDISTURBED_ANEW(class, {
+	UNDISTURBED({
 		LEAVE_AT(1000000, TASK_INTERRUPTIBLE);
 		ARRIVE_AT(9000000);
 	});

@@ -121,6 +121,24 @@ static void test_own(void)
 	close(c);
 }
 
+/* An X server that is grabbed leaves other clients' connections without EPOLLIN. */
+static void test_members(void)
+{
+	int ep = epoll_create1(0), a = eventfd(0, 0), b = eventfd(0, 0);
+	struct epoll_event quiet = { .events = EPOLLET };
+	struct epoll_member members[2];
+
+	add(ep, a, 1);
+	epoll_ctl(ep, EPOLL_CTL_ADD, b, &quiet);
+	is_int(epollinfo__members(getpid(), gettid(), ep, members, 2), 2, "an epoll's members");
+	ok(members[0].fd == a && members[0].events & EPOLLIN, "one asks for input");
+	ok(members[1].fd == b && !(members[1].events & EPOLLIN), "the other one does not");
+	is_int(epollinfo__members(getpid(), gettid(), ep, members, 1), -E2BIG, "too many");
+	close(a);
+	close(b);
+	close(ep);
+}
+
 static uint64_t time_ns(int ep, struct epoll_item *item, int *res)
 {
 	uint64_t best = UINT64_MAX;
@@ -172,6 +190,7 @@ int main(void)
 	test_texts();
 	test_junk();
 	test_own();
+	test_members();
 	test_many();
 	return tap__done();
 }

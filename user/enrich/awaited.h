@@ -14,6 +14,7 @@ struct awaited {
 	uint32_t pid, tid;
 	bool is_thread;		   /* this thread; else the process, whichever of its threads */
 	bool holds;		   /* a lock; else it is expected to act, or to end */
+	uint64_t socket;	   /* inode of its end of the connection; 0: it is none */
 	struct fd_holders several; /* instead: any of these processes may end the wait */
 };
 
@@ -32,6 +33,16 @@ bool awaited__find(uint32_t pid, uint32_t tid, const struct blocked_call *call,
  */
 bool awaited__other_end(uint32_t pid, uint32_t tid, const struct blocked_call *call,
 			const struct jank_rec_waited *known, struct awaited *ret);
+
+/*
+ * awaited_grab.c: an X server serves all clients in its main thread. Finds the client that has
+ * grabbed the server, for a wait of this thread of the server, while another client waits at the
+ * connection of which the server has this end. False: it is no X server, or not grabbed. At most
+ * 256 clients.
+ */
+#define X_SOCKETS "/.X11-unix/X" /* in the names of its sockets */
+bool awaited__grabber(uint32_t pid, uint32_t tid, const struct blocked_call *call, uint64_t socket,
+		      struct awaited *ret);
 
 /* Sets *ret from the processes that were found. False: there is not exactly one. */
 bool awaited__set(struct awaited *ret, const struct fd_holders *found);

@@ -35,6 +35,8 @@ struct end {
 	int32_t fd;
 	bool sends;
 	const struct jank_rec_waited *known; /* the socket's ends, or NULL */
+	uint64_t peer;			     /* result: the socket at the other end; 0: none */
+	bool is_x;			     /* result: of an X server */
 };
 
 /* --- kinds of descriptors: the processes at the other end */
@@ -49,20 +51,20 @@ static pid_t not_itself(uint32_t pid)
 										      : 0;
 }
 
-static void find_peers(const struct end *end, uint64_t inode, struct fd_holders *ret)
+static void find_peers(struct end *end, uint64_t inode, struct fd_holders *ret)
 {
 	struct jank_rec_waited asked;
 	const struct jank_rec_waited *raw = end->known;
-	uint64_t peer;
 
 	if (!raw || raw->inode != inode) {
 		raw = &asked;
 		if (socketinfo__ends(end->pid, end->fd, &asked) || asked.inode != inode)
 			return;
 	}
-	peer = socketpeer__inode(PROC, (pid_t)end->pid, raw);
-	if (peer)
-		socketholders__find(PROC, peer, not_itself(end->pid), ret);
+	end->peer = socketpeer__inode(PROC, (pid_t)end->pid, raw);
+	end->is_x = raw->family == AF_UNIX && strstr(raw->name, X_SOCKETS);
+	if (end->peer)
+		socketholders__find(PROC, end->peer, not_itself(end->pid), ret);
 }
 
 /* Who writes to a terminal waits for a process; who reads, for a person. */
@@ -85,7 +87,7 @@ static void find_servers(const struct end *end, struct fd_holders *ret)
 	mountinfo__free(&mounts);
 }
 
-static void find_holders(const struct end *end, struct fd_holders *ret)
+static void find_holders(struct end *end, struct fd_holders *ret)
 {
 	unsigned long long inode;
 	char path[64], link[64];
@@ -182,8 +184,13 @@ bool awaited__other_end(uint32_t pid, uint32_t tid, const struct blocked_call *c
 			const struct jank_rec_waited *known, struct awaited *ret)
 {
 	unsigned class = syscalls__class((int)call->nr);
-	struct end end = { pid, tid, (int32_t)call->args[0],
-			   syscall__sends(syscall__name((int)call->nr)), known };
+	struct end end = { pid,
+			   tid,
+			   (int32_t)call->args[0],
+			   syscall__sends(syscall__name((int)call->nr)),
+			   known,
+			   0,
+			   false };
 	struct fd_holders found = { 0 };
 
 	switch (class) {
@@ -201,5 +208,9 @@ bool awaited__other_end(uint32_t pid, uint32_t tid, const struct blocked_call *c
 	case JANK_CLASS_RECV:
 		find_holders(&end, &found);
 	}
-	return awaited__set(ret, &found) && ret->pid != pid;
+	if (!awaited__set(ret, &found) || ret->pid == pid)
+		return false;
+	ret->socket = end.peer;
+	ret->is_thread = end.is_x;
+	return true;
 }

@@ -131,6 +131,15 @@ static bool is_in(const struct block *block, const struct link *links, size_t cn
 	return who->tid == block->tid;
 }
 
+/* For whom does the thread wait, which the one before waits for? */
+static bool find_next(const struct blocked_call *call, struct awaited *who)
+{
+	const struct awaited before = *who;
+
+	return awaited__grabber(before.pid, before.tid, call, before.socket, who) ||
+	       awaited__find(before.pid, before.tid, call, NULL, who);
+}
+
 /*
  * Adds links from the thread that does this on, after the first one, if the records know it.
  * Returns how many there are then. *ret: for whom the last one waits, or the thread itself.
@@ -150,8 +159,7 @@ static size_t follow(const struct block *block, size_t sample, const struct deed
 		set_link(&links[cnt++], &who, &block->samples[sample]);
 	while (cnt && look(&who, &deed)) {
 		set_deed(&links[cnt - 1], &deed);
-		if (cnt == CHAIN_MAX || !deed.calls ||
-		    !awaited__find(who.pid, who.tid, &deed.call, NULL, &who) ||
+		if (cnt == CHAIN_MAX || !deed.calls || !find_next(&deed.call, &who) ||
 		    is_in(block, links, cnt, &who))
 			break;
 		set_link(&links[cnt++], &who, &block->samples[sample]);

@@ -222,7 +222,7 @@ int fdtarget__add(struct strbuf *sb, uint32_t pid, uint32_t tid, int32_t fd, uin
 #define TABLE_MAX  1024 /* a table of descriptors grows by powers of two */
 
 struct entry {
-	uint64_t data, inode;
+	uint64_t data, inode, events;
 	int32_t fd;
 };
 
@@ -250,6 +250,8 @@ static bool parse_line(const char *line, const char *end, struct entry *ret)
 	if (strncmp(line, "tfd:", 4) || !epollinfo_number_of(line, end, "tfd:", 10, &fd) ||
 	    fd > INT32_MAX || !epollinfo_number_of(line, end, "data:", 16, &ret->data))
 		return false;
+	if (!epollinfo_number_of(line, end, "events:", 16, &ret->events))
+		ret->events = 0;
 	if (!epollinfo_number_of(line, end, "ino:", 16, &ret->inode))
 		ret->inode = 0;
 	ret->fd = (int32_t)fd;
@@ -307,21 +309,50 @@ static bool are_too_many(const char *task)
 	return st.st_size ? st.st_size > EPOLLINFO_FDS_MAX : table_size(task) > TABLE_MAX;
 }
 
-int epollinfo__find(uint32_t pid, uint32_t tid, int32_t epfd, struct epoll_item *items, size_t cnt)
+static int read_list(uint32_t pid, uint32_t tid, int32_t epfd, struct strbuf *sb)
 {
-	struct strbuf sb = STRBUF_INIT;
 	char task[64], path[96];
 	int res;
 
-	for (size_t i = 0; i < cnt; i++)
-		items[i].fd = -1;
 	snprintf(task, sizeof(task), "/proc/%u/task/%u", pid, tid);
 	if (are_too_many(task))
 		return -E2BIG;
 	snprintf(path, sizeof(path), "%s/fdinfo/%d", task, (int)epfd);
-	res = file__read(path, TEXT_MAX, &sb);
+	res = file__read(path, TEXT_MAX, sb);
+	return res == -EFBIG ? -E2BIG : res;
+}
+
+int epollinfo__find(uint32_t pid, uint32_t tid, int32_t epfd, struct epoll_item *items, size_t cnt)
+{
+	struct strbuf sb = STRBUF_INIT;
+	int res;
+
+	for (size_t i = 0; i < cnt; i++)
+		items[i].fd = -1;
+	res = read_list(pid, tid, epfd, &sb);
 	if (!res)
 		epollinfo__parse(strbuf__str(&sb), items, cnt);
 	strbuf__free(&sb);
-	return res == -EFBIG ? -E2BIG : res;
+	return res;
+}
+
+int epollinfo__members(uint32_t pid, uint32_t tid, int32_t epfd, struct epoll_member *members,
+		       size_t max)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct entry entry;
+	size_t cnt = 0;
+	int res = read_list(pid, tid, epfd, &sb);
+
+	for (const char *line = res ? "" : strbuf__str(&sb), *end; *line;
+	     line = *end ? end + 1 : end) {
+		end = line + strcspn(line, "\n");
+		if (!parse_line(line, end, &entry))
+			continue;
+		if (cnt < max)
+			members[cnt] = (struct epoll_member){ entry.fd, (uint32_t)entry.events };
+		cnt++;
+	}
+	strbuf__free(&sb);
+	return res ? res : cnt > max ? -E2BIG : (int)cnt;
 }

@@ -57,6 +57,19 @@ struct epoll_item {
  */
 int epollinfo__find(uint32_t pid, uint32_t tid, int32_t epfd, struct epoll_item *items, size_t cnt);
 
+/* A descriptor registered with an epoll, and the events it asks for (EPOLLIN and others). */
+struct epoll_member {
+	int32_t fd;
+	uint32_t events;
+};
+
+/*
+ * Lists what is registered with the thread's epoll epfd, at most max. Returns their number; or
+ * -E2BIG: there are more, or the process has too many descriptors; or -errno.
+ */
+int epollinfo__members(uint32_t pid, uint32_t tid, int32_t epfd, struct epoll_member *members,
+		       size_t max);
+
 /* The parser, for tests. */
 void epollinfo__parse(const char *text, struct epoll_item *items, size_t cnt);
 

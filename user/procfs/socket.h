@@ -39,8 +39,8 @@ struct socket_facts {
 void socketinfo__add_address(struct strbuf *sb, const struct sockaddr_storage *addr);
 
 /*
- * Both ends of the process's socket fd, and its inode, as the probes record them; other fields are
- * 0. 0; or -errno: no socket, or no permission.
+ * Both ends of the process's socket fd, its inode, and the name of a unix socket's peer, else its
+ * own, as the probes record them; other fields are 0. 0; or -errno: no socket, or no permission.
  */
 int socketinfo__ends(uint32_t pid, int32_t fd, struct jank_rec_waited *ret);
 

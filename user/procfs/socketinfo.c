@@ -259,6 +259,23 @@ static uint16_t set_end(const struct sockaddr_storage *addr, uint8_t ret[16])
 	return ntohs(six->sin6_port);
 }
 
+/* As wait_object__unix in bpf/wait_object.bpf.h: with '@' for an abstract name. */
+static bool set_name(const struct sockaddr_storage *addr, socklen_t len,
+		     char ret[JANK_WAITED_NAME_SZ])
+{
+	const struct sockaddr_un *un = (const struct sockaddr_un *)addr;
+	size_t begin = offsetof(struct sockaddr_un, sun_path), cnt;
+
+	if (len <= begin)
+		return false;
+	cnt = len - begin < JANK_WAITED_NAME_SZ ? len - begin : JANK_WAITED_NAME_SZ - 1;
+	memcpy(ret, un->sun_path, cnt);
+	ret[cnt] = 0;
+	if (!*ret)
+		*ret = '@';
+	return true;
+}
+
 int socketinfo__ends(uint32_t pid, int32_t fd, struct jank_rec_waited *ret)
 {
 	struct socket_facts facts;
@@ -279,6 +296,8 @@ int socketinfo__ends(uint32_t pid, int32_t fd, struct jank_rec_waited *ret)
 		.family = (uint16_t)facts.domain,
 		.type = (uint16_t)facts.type,
 	};
+	if (facts.domain == AF_UNIX && !set_name(&facts.peer, facts.peer_len, ret->name))
+		set_name(&facts.local, facts.local_len, ret->name);
 	ret->sport = set_end(&facts.local, ret->saddr);
 	if (facts.has_peer)
 		ret->dport = set_end(&facts.peer, ret->daddr);
