@@ -38,7 +38,6 @@ LAYERS = {
     "enrich": {"probes", "catalogue", "symbol", "procfs", "intake", "model", "files", "base"},
     "session": {"deliver", "send", "name", "enrich", "probes", "uprobes", "catalogue", "options", "journal", "export", "intake", "verdict", "symbol",
                 "procfs", "model", "files", "base"},
-    "serve": {"export", "files", "base"},
     "cli": {"fleet", "serve", "send", "session", "deliver", "name", "probes", "catalogue", "options", "journal", "export", "intake", "symbol", "model", "files", "base"},
 }
 # A sink knows the record, not the model from which user/export/record makes it. These headers have
