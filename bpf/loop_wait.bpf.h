@@ -215,12 +215,33 @@ static __always_inline void loop_wait__close(struct jank_thread *t, struct task_
 	loop_wait__close_behind(t, task, now, 0);
 }
 
+/*
+ * Does a thread without a loop, beside the main one, only look at its descriptors? Such a call
+ * makes no loop. The threads that carry Java's virtual threads look so between two tasks (from JDK
+ * 22 on), and rest in their pool. Not of epoll_pwait2, whose time is behind a pointer.
+ */
+static __noinline int loop_wait__only_looks(struct task_struct *task)
+{
+	struct pt_regs *regs = compat__user_regs(task);
+	s32 nr = compat__syscall_nr(regs);
+	bool is_wait = false;
+
+	if (nr < 0 || pids__tid(task) == pids__tgid(task))
+		return false;
+#pragma unroll
+	for (int i = 0; i < JANK_EPOLL_CNT; i++)
+		is_wait |= i % (JANK_EPOLL_CNT / 2) < 2 && nr == jank_conf.epoll_nr[i];
+	return is_wait && !(s32)compat__syscall_arg(regs, 3);
+}
+
 /* A wait on another descriptor than the loop's. Returns false when it is the handler's own. */
 WALKED_ONCE_BY_POINTER int loop_wait__other(struct jank_thread *t, s32 fd, u64 sp, u64 now)
 {
 	struct task_struct *task = KERNEL_CURRENT();
 
 	if (!t || t->off || loop_wait__nested(t, task, fd, sp))
+		return false;
+	if (t->fd < 0 && !t->looper_entry && loop_wait__only_looks(task))
 		return false;
 	if (startup__is(t))
 		startup__end(t, now);
@@ -343,7 +364,7 @@ static __always_inline void loop_wait__end(struct task_struct *task, long ret, s
 		return;
 	now = bpf_ktime_get_ns();
 	if (t->fd < 0) {
-		if (off__ends(t, task))
+		if (off__ends(t, task) || loop_wait__only_looks(task))
 			return;
 		loop_wait__learn_loop(t, task, now);
 	}
@@ -405,7 +426,7 @@ static __always_inline void loop_wait__turn(struct task_struct *task, struct pt_
 		   !loop_wait__from_poll(t, task, compat__user_sp(regs))) {
 		return;
 	} else if (t->fd < 0) {
-		if (off__ends(t, task))
+		if (off__ends(t, task) || loop_wait__only_looks(task))
 			return;
 		loop_wait__learn_loop(t, task, now);
 	}
