@@ -9,18 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "files/file.h"
 
 #define HEAD_CNT (1u << 16)
+#define FILE_MAX (8 << 20) /* enough for all of them */
 
 struct kernel_types {
 	struct btf *btf;
 	uint32_t *next;		  /* by type: the next one in its list, or 0 */
 	uint32_t heads[HEAD_CNT]; /* by the hash of a name: its first type */
 	int fd;			  /* the memory file */
-	char path[32];		  /* its name */
+	char path[32];		  /* its name, or "" */
 	int handlers[2];	  /* see serve_programs */
 };
 
@@ -272,13 +274,13 @@ static int write_file(const struct kernel_types *types, const struct btf *btf)
 
 int kernel_types__choose(struct kernel_types *types, const struct btf *wanted)
 {
-	struct copy copy = {
-		.from = types,
-		.to = btf__new_empty(),
-		.ids = calloc(btf__type_cnt(types->btf), sizeof(*copy.ids)),
-	};
+	struct copy copy = { .from = types };
 	int ret = -ENOMEM;
 
+	if (!*types->path)
+		return 0;
+	copy.to = btf__new_empty();
+	copy.ids = calloc(btf__type_cnt(types->btf), sizeof(*copy.ids));
 	if (copy.to && copy.ids)
 		ret = copy_wanted(&copy, wanted);
 	if (!ret)
@@ -297,7 +299,7 @@ const struct btf *kernel_types__all(const struct kernel_types *types)
 
 const char *kernel_types__path(const struct kernel_types *types)
 {
-	return types ? types->path : NULL;
+	return types && *types->path ? types->path : NULL;
 }
 
 /* A process that is forked meanwhile (jankbpf-apart) would keep the 6 MB that we free soon. */
@@ -312,17 +314,27 @@ static void keep_from_children(const struct btf *btf)
 	madvise((void *)begin, end - begin, MADV_DONTFORK);
 }
 
+/* A write beyond RLIMIT_FSIZE would end the process. */
+static int open_file(struct kernel_types *types)
+{
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < FILE_MAX)
+		return 0;
+	types->fd = memfd_create("jankbpf-types", MFD_CLOEXEC);
+	if (types->fd < 0)
+		return -errno;
+	snprintf(types->path, sizeof(types->path), "/proc/self/fd/%d", types->fd);
+	return 0;
+}
+
 static int open_types(struct kernel_types *types)
 {
 	types->btf = btf__load_vmlinux_btf();
 	if (!types->btf)
 		return -errno;
 	keep_from_children(types->btf);
-	types->fd = memfd_create("jankbpf-types", MFD_CLOEXEC);
-	if (types->fd < 0)
-		return -errno;
-	snprintf(types->path, sizeof(types->path), "/proc/self/fd/%d", types->fd);
-	return index_names(types) ?: serve_programs(types);
+	return index_names(types) ?: open_file(types) ?: serve_programs(types);
 }
 
 struct kernel_types *kernel_types__read(void)

@@ -29,7 +29,8 @@ const struct btf *kernel_types__all(const struct kernel_types *types);
 
 /*
  * For bpf_object_open_opts.btf_custom_path: a memory file, which kernel_types__choose fills.
- * Borrowed. types NULL: NULL.
+ * Borrowed. NULL, so that libbpf reads the types itself: types is NULL, or this process's files may
+ * not be that large.
  */
 const char *kernel_types__path(const struct kernel_types *types);
 
