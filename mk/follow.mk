@@ -7,7 +7,7 @@ FOLLOW_SRC := $(wildcard tests/live/follow/follow*.c)
 
 follow-test: $(addprefix $(FOLLOW_DIR)/,follow count.bpf.o libfollow.so worker worker-linked)
 
-$(FOLLOW_DIR)/follow: $(FOLLOW_SRC) tests/live/follow/follow.h tests/tap.h tests/zip_writer.h $(LIB)
+$(FOLLOW_DIR)/follow: $(FOLLOW_SRC) tests/live/follow/follow.h tests/tap.h tests/unit/zip_writer.h $(LIB)
 	@mkdir -p $(@D)
 	$(call msg,TEST,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $(FOLLOW_SRC) $(LIB) $(LDFLAGS) $(LDLIBS)

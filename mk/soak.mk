@@ -4,6 +4,6 @@
 SOAK ?= 2m
 
 soak: all #:tests hours under load, 2 minutes by default; SOAK=8h (as root)
-	$(Q)tests/soak.py $(SOAK)
+	$(Q)tests/live/soak.py $(SOAK)
 
 .PHONY: soak

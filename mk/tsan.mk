@@ -20,6 +20,6 @@ TSAN_PROGRAM := $(TSAN)/san/jankbpf
 
 tsan: all #:tests ThreadSanitizer on the whole program, in short traces (as root)
 	$(Q)$(MAKE) $(JOBS) SANITIZE=thread OUT=$(TSAN) $(TSAN_PROGRAM)
-	$(Q)JANKBPF=$(CURDIR)/$(TSAN_PROGRAM) tests/tsan.py
+	$(Q)JANKBPF=$(CURDIR)/$(TSAN_PROGRAM) tests/live/tsan.py
 
 .PHONY: tsan

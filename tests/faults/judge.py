@@ -11,7 +11,7 @@ import sys
 
 import scenes
 
-sys.path.append(os.path.join(scenes.ROOT, "tests"))
+sys.path.append(os.path.join(scenes.ROOT, "tests", "lib"))
 import truth  # noqa: E402
 
 STATUSES = (0, 1, 2, 77)

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..")]
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 from field import Field, SHORT  # noqa: E402
 import faults  # noqa: E402
 from live import Trace, end, headline, need, start  # noqa: E402

@@ -6,8 +6,8 @@
  */
 #include "symbol/languages/frame_places.h"
 #include "symbol/unwind/cfi.h"
-#include "tests/art_image.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/unit/art_image.h"
 
 #define METHODS 12
 

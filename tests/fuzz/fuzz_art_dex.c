@@ -5,9 +5,9 @@
  * be read or written out of bounds, and reads, memory and work of a stack are bounded.
  */
 #include "symbol/languages/frame_places.h"
-#include "tests/art_image.h"
-#include "tests/dex_image.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/unit/art_image.h"
+#include "tests/unit/dex_image.h"
 
 #define FILES  4
 #define DEX_SZ (4u * 4096)

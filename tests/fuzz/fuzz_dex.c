@@ -3,8 +3,8 @@
  * Damaged DEX files of all forms: whatever they say, a method's code is inside the file, nothing
  * is read beyond it, memory is bounded, and so is the work.
  */
-#include "tests/dex_image.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/unit/dex_image.h"
 
 #define RUNS_MAX 65536
 

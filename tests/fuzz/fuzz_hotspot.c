@@ -5,7 +5,7 @@
  * texts, and the cost of a frame is bounded.
  */
 #include "tests/fuzz/fuzz.h"
-#include "tests/hotspot_image.h"
+#include "tests/unit/hotspot_image.h"
 
 #define TABLE_MAX 256
 

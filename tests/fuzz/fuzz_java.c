@@ -7,10 +7,10 @@
 #include <sys/prctl.h>
 
 #include "symbol/unwind/unwind.h"
-#include "tests/capture.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/java_code.h"
-#include "tests/symbol_fixture.h"
+#include "tests/unit/capture.h"
+#include "tests/unit/java_code.h"
+#include "tests/unit/symbol_fixture.h"
 
 #define CODE_SZ	 (64 << 10)
 #define STACK_SZ 8192

@@ -5,8 +5,8 @@
 
 #include "symbol/languages/jit.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/scratch.h"
 
 #define CODE	0x7f0000001000ull
 #define DUMP_SZ (1 << 20)

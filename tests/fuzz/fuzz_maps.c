@@ -10,7 +10,7 @@
 #include "procfs/filepath.h"
 #include "symbol/names/proc_maps.h"
 #include "tests/fuzz/corpus.h"
-#include "tests/scratch.h"
+#include "tests/unit/scratch.h"
 
 static const char *const words[] = {
 	"r-xp",

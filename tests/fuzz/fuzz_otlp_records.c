@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "tests/otlp_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/otlp_fixture.h"
 
 #define STEPS	4000 /* a byte: a record is packed and walked by each part */
 #define DAMAGES 12

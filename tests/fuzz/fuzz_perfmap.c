@@ -5,7 +5,7 @@
 #include "symbol/languages/jit.h"
 #include "symbol/languages/runtime.h"
 #include "tests/fuzz/corpus.h"
-#include "tests/scratch.h"
+#include "tests/unit/scratch.h"
 
 #define PID 42
 

@@ -6,7 +6,7 @@
  */
 #include "symbol/languages/python.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/python_image.h"
+#include "tests/unit/python_image.h"
 
 #define TABLE_MAX  256
 #define LONG_TABLE (64 << 10)

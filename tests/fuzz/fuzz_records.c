@@ -15,11 +15,11 @@
 #include "model/chain/chain.h"
 #include "model/loop.h"
 #include "model/stack.h"
-#include "tests/export_record.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/message.h"
-#include "tests/model_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/export_record.h"
+#include "tests/unit/model_fixture.h"
 #include "verdict/blame.h"
 
 #define RECORDS_PER_ROUND 400

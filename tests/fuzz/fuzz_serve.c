@@ -12,7 +12,7 @@
 #include "serve/removal.h"
 #include "tests/fuzz/corpus.h"
 #include "tests/fuzz/records.h"
-#include "tests/scratch.h"
+#include "tests/unit/scratch.h"
 
 static struct {
 	uint64_t blocks, odd, deleted, marks;

@@ -10,7 +10,7 @@
 
 #include "export/spool/spool.h"
 #include "tests/fuzz/corpus.h"
-#include "tests/scratch.h"
+#include "tests/unit/scratch.h"
 
 #define NR 4242424242u
 

@@ -6,9 +6,9 @@
 #include "symbol/unwind/cfi.h"
 #include "symbol/unwind/unwind.h"
 #include "symbol/unwind/walk.h"
-#include "tests/capture.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/symbol_fixture.h"
+#include "tests/unit/capture.h"
+#include "tests/unit/symbol_fixture.h"
 
 #define DAMAGE_MAX 6
 

@@ -4,7 +4,7 @@
  * tables. Nothing may be read or written out of bounds, the work is bounded, and names are text.
  */
 #include "tests/fuzz/fuzz.h"
-#include "tests/v8_image.h"
+#include "tests/unit/v8_image.h"
 
 #define FRAMES 3
 

@@ -362,7 +362,7 @@ def validate(path):
     schema = scratch("schema.json")
     with open(schema, "wb") as file:
         file.write(subprocess.run([JANK, "--schema"], capture_output=True, check=True).stdout)
-    run = subprocess.run(["tests/validate_records.py", schema, path], capture_output=True, text=True, check=False)
+    run = subprocess.run(["tests/lib/validate_records.py", schema, path], capture_output=True, text=True, check=False)
     if run.returncode == 3:
         return None
     return run.stdout + run.stderr if run.returncode else None

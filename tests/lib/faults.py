@@ -3,14 +3,11 @@
 returns a truth.Judgement. RuntimeError: simjank or jankbpf failed."""
 import os
 import subprocess
-import sys
 import tempfile
 import types
 
+import truth
 from live import JANKBPF, MS, ROOT
-
-sys.path.append(os.path.join(ROOT, "tests"))
-import truth  # noqa: E402
 
 NO_VERDICT = ("stopped",)  # time in which a debugger or a shell stops the program is not jank
 LONE = ("swap", "reclaim")  # each changes the whole process, so each runs alone

@@ -194,9 +194,9 @@ def headline(block):
 
 
 def judge_truth(tap, what, truth, blocks, options, *details):
-    """Reports the checks of tests/truth.py as the test's own. It compares jankbpf's records with
+    """Reports the checks of tests/lib/truth.py as the test's own. It compares jankbpf's records with
     simjank's truth."""
-    done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "truth.py"), truth, blocks, *options],
+    done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "lib", "truth.py"), truth, blocks, *options],
                           capture_output=True, text=True, timeout=60, check=False)
     lines = done.stdout.splitlines()
     notes = [line for line in lines if line.startswith("#")]

@@ -133,7 +133,7 @@ def test_logs():
     ok(all(content(f"{first}/{name}") == content(f"{second}/{name}") for name in names), "report: byte by byte what the trace wrote")
     ok(all(os.stat(f"{first}/{name}").st_mtime_ns // 1000 == os.stat(f"{second}/{name}").st_mtime_ns // 1000 for name in names),
        "report: with the block's time, by which its reader sorts")
-    lint = subprocess.run(["tests/blockcanary_reader.py", "--lint", *glob.glob(f"{second}/*.log")], capture_output=True, text=True, check=False)
+    lint = subprocess.run(["tests/lib/blockcanary_reader.py", "--lint", *glob.glob(f"{second}/*.log")], capture_output=True, text=True, check=False)
     ok(lint.returncode == 0, "report: BlockCanary's reader opens each", lint.stdout + lint.stderr)
     bad.trace("report", "--format", "blockcanary", "--qualifier", "nightly", "-o", second, first)
     ok(sorted(os.listdir(second)) == names, "report: a second run writes no log twice")

@@ -16,7 +16,7 @@ from live import EXIT_CANNOT, JANKBPF, ROOT, Tap, need, skip_all  # noqa: E402
 OWN = "/sys/kernel/btf/vmlinux"
 HELPER = os.path.join(ROOT, ".output", "btf_helper.bpf.o")
 BPFTOOL = shutil.which("bpftool") or "/usr/sbin/bpftool"
-JUDGE = os.path.join(ROOT, "tests", "truth.py")
+JUDGE = os.path.join(ROOT, "tests", "lib", "truth.py")
 JUDGED = ["--threshold", "25ms", "--guard", "8ms", "--tolerance", "duration_p99=5ms", "--tolerance", "running_max=20ms",
           "--tolerance", "runnable_max=none", "--tolerance", "runnable_p50=2ms", "--tolerance", "cpu_max=20ms",
           "--tolerance", "kind_rate=0.95"]

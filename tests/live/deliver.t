@@ -194,7 +194,7 @@ def test_harassed(sig, name):
     check_records(f"{name}, stdout", result.raw.splitlines(keepends=True), truth, lost)
     check_records(f"{name}, DIR", lines_of(f"{directory}/blocks.jsonl"), truth, lost)
     logs = [f"{directory}/{entry}" for entry in os.listdir(directory) if entry.endswith(".log")]
-    lint = subprocess.run(["tests/blockcanary_reader.py", "--lint", *logs], capture_output=True, text=True, check=False)
+    lint = subprocess.run(["tests/lib/blockcanary_reader.py", "--lint", *logs], capture_output=True, text=True, check=False)
     ok(len(logs) == len(result.of("block")) and lint.returncode == 0, f"{name}: each block has one whole log",
        f"{len(logs)} logs {lint.stdout}{lint.stderr}")
     rest = [entry for entry in os.listdir(directory) if not entry.endswith((".log", ".jsonl"))]

@@ -45,7 +45,7 @@ def test_good(process):
        result)
     ok(modes == {0o600} and stat.S_IMODE(os.stat(directory).st_mode) == 0o700, "only its owner may read it", modes)
     logs = [f"{directory}/{name}" for name in os.listdir(directory) if name.endswith(".log")]
-    run = subprocess.run(["tests/blockcanary_reader.py", "--lint", *logs], capture_output=True, text=True, check=False)
+    run = subprocess.run(["tests/lib/blockcanary_reader.py", "--lint", *logs], capture_output=True, text=True, check=False)
     ok(len(logs) == 3 and run.returncode == 0, "with a log for each block", run.stdout + run.stderr)
 
 
@@ -72,7 +72,7 @@ def test_full(process):
        f"the {missing} missing records are counted ({lost(result)} writes)", result.err)
     ok(set(kept) <= set(result.raw.splitlines(keepends=True)), "and no line differs from stdout's")
     logs = [f"{path}/{name}" for name in os.listdir(path) if name.endswith(".log")]
-    run = subprocess.run(["tests/blockcanary_reader.py", "--lint", *logs], capture_output=True, text=True, check=False)
+    run = subprocess.run(["tests/lib/blockcanary_reader.py", "--lint", *logs], capture_output=True, text=True, check=False)
     ok(logs and run.returncode == 0, f"every one of the {len(logs)} logs is whole", run.stdout + run.stderr)
     rest = [name for name in os.listdir(path) if not name.endswith((".log", ".jsonl"))]
     ok(not rest, "no partial file is left", rest)
@@ -185,7 +185,7 @@ def test_shared(process):
     seen = sorted(line for result in results for line in result.raw.splitlines(keepends=True))
     ok([r.status for r in results] == [0, 0] and kept == seen and len(kept) > 40, "two tracers, one directory", results[0])
     logs = [f"{directory}/{name}" for name in os.listdir(directory) if name.endswith(".log")]
-    run = subprocess.run(["tests/blockcanary_reader.py", "--lint", *logs], capture_output=True, text=True, check=False)
+    run = subprocess.run(["tests/lib/blockcanary_reader.py", "--lint", *logs], capture_output=True, text=True, check=False)
     ok(len(logs) == len(kept) - 2 and run.returncode == 0, f"with {len(logs)} logs", run.stdout + run.stderr)
 
 

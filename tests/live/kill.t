@@ -152,7 +152,7 @@ def test_records():
     complaints = bad.validate(path)
     ok(result.status == 0 and not complaints, "a torn last line is repaired by the next start", complaints)
     logs = [os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(".log")]
-    run = subprocess.run(["tests/blockcanary_reader.py", "--lint", *logs], capture_output=True, text=True, check=False)
+    run = subprocess.run(["tests/lib/blockcanary_reader.py", "--lint", *logs], capture_output=True, text=True, check=False)
     ok(logs and run.returncode == 0, f"BlockCanary's reader accepts the {len(logs)} logs", run.stdout[-2000:] + run.stderr)
     bad.end(process)
 

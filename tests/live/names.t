@@ -121,7 +121,7 @@ def test_names():
     for what, process in processes.items():
         check_one(what, process, result, replayed)
     logs = [f"{directory}/{entry}" for entry in os.listdir(directory) if entry.endswith(".log")]
-    run = subprocess.run(["tests/blockcanary_reader.py", "--lint", *logs], capture_output=True, text=True, check=False)
+    run = subprocess.run(["tests/lib/blockcanary_reader.py", "--lint", *logs], capture_output=True, text=True, check=False)
     ok(len(logs) == len(result.of("block")) and run.returncode == 0, f"BlockCanary's {len(logs)} logs", run.stdout + run.stderr)
 
 

@@ -14,7 +14,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), folder) for folder in ("../lib", "..")]
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 import bad
 import truth
 from bad import MS, ok

@@ -10,7 +10,7 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..")]
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 import faults  # noqa: E402
 from live import Tap, need  # noqa: E402
 import truth  # noqa: E402

@@ -118,7 +118,7 @@ def test_schema(tap, scratch, journal):
     records = scratch.put("records.jsonl", scratch.replay("--json", journal).stdout)
     schema = scratch.put("schema", subprocess.run([scratch.program, "--schema"], check=True,
                                                   capture_output=True).stdout)
-    run = subprocess.run([sys.executable, os.path.join(HERE, "..", "validate_records.py"), schema, records],
+    run = subprocess.run([sys.executable, os.path.join(HERE, "..", "lib", "validate_records.py"), schema, records],
                          capture_output=True, text=True, check=False)
     if run.returncode == 3:
         return tap.skip(text, "python3-jsonschema is not installed")

@@ -69,7 +69,7 @@ def test_json(tap, scratch, path):
     records = scratch.put("records.jsonl", run.stdout)
     schema = scratch.put("schema", subprocess.run([scratch.program, "--schema"], check=True,
                                                   capture_output=True).stdout)
-    check = subprocess.run([sys.executable, os.path.join(HERE, "..", "validate_records.py"), schema, records],
+    check = subprocess.run([sys.executable, os.path.join(HERE, "..", "lib", "validate_records.py"), schema, records],
                            capture_output=True, text=True, check=False)
     if check.returncode == 3:
         tap.skip("valid by the schema", "python3-jsonschema is not installed")

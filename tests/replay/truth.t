@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests the judge: tests/truth.py accepts right blocks and refuses each kind of wrong one."""
+"""Tests the judge: tests/lib/truth.py accepts right blocks and refuses each kind of wrong one."""
 import copy
 import json
 import os
@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-JUDGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "truth.py")
+JUDGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib", "truth.py")
 MS = 1000000
 PID = 100
 

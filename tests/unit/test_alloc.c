@@ -6,8 +6,8 @@
 
 #include "base/hash.h"
 #include "model/loss.h"
-#include "tests/failing_memory.h"
 #include "tests/tap.h"
+#include "tests/unit/failing_memory.h"
 
 #define ENTRIES 2000
 

@@ -3,7 +3,7 @@
 #include "verdict/analysis.h"
 
 #include "tests/tap.h"
-#include "tests/verdict_fixture.h"
+#include "tests/unit/verdict_fixture.h"
 #include "verdict/blame.h"
 
 /* Blames and frees the block; lists its parts as "kind/what share%". */

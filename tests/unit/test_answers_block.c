@@ -8,9 +8,9 @@
 #include "export/record/record.h"
 #include "journal/answers.h"
 #include "journal/journal.h"
-#include "tests/export_fixture.h"
-#include "tests/export_record.h"
 #include "tests/tap.h"
+#include "tests/unit/export_fixture.h"
+#include "tests/unit/export_record.h"
 
 #define SET(message, field, value) ((message)->has_##field = true, (message)->field = (value))
 

@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/scratch.h"
 #include "tests/tap.h"
-#include "tests/zip_writer.h"
+#include "tests/unit/scratch.h"
+#include "tests/unit/zip_writer.h"
 
 #define APP	   "org.example.jank"
 #define APK	   "tests/apk/aapt.apk"

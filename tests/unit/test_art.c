@@ -2,8 +2,8 @@
 /* ART's lists of JIT code (user/symbol/languages/art.h), in this process's memory. */
 #include "symbol/languages/frame_places.h"
 #include "symbol/unwind/cfi.h"
-#include "tests/art_image.h"
 #include "tests/tap.h"
+#include "tests/unit/art_image.h"
 
 static const struct {
 	const char *name;

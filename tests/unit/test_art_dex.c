@@ -8,11 +8,11 @@
 #include "base/clock.h"
 #include "files/unread.h"
 #include "symbol/languages/frame_places.h"
-#include "tests/art_image.h"
-#include "tests/dex_image.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
-#include "tests/zip_writer.h"
+#include "tests/unit/art_image.h"
+#include "tests/unit/dex_image.h"
+#include "tests/unit/scratch.h"
+#include "tests/unit/zip_writer.h"
 
 #define PAGE 4096u
 

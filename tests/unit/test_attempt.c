@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "tests/loopback.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/loopback.h"
+#include "tests/unit/scratch.h"
 
 #define BATCHES 4
 #define EACH	4 /* records of a batch */

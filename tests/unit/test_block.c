@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The life of a block, and its words. */
 #include "model/block.h"
-#include "tests/export_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/export_fixture.h"
 
 static void test_names(void)
 {

@@ -14,9 +14,9 @@
 #include "files/file.h"
 #include "procfs/cgroup.h"
 #include "procfs/host.h"
-#include "tests/child.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/child.h"
+#include "tests/unit/scratch.h"
 
 static void put(const char *name, const char *content)
 {

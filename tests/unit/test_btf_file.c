@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "files/file.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/scratch.h"
 
 static void check_good(const char *path, const char *what)
 {

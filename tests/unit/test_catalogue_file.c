@@ -5,8 +5,8 @@
 #include "base/strbuf.h"
 #include "catalogue/catalogue.h"
 #include "catalogue/catalogue_data.h"
-#include "tests/catalogue_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/catalogue_fixture.h"
 
 #define LAYOUT "\tcheck = u32 *arg0 == u64 arg1\n"
 

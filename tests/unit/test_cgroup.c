@@ -2,8 +2,8 @@
 /* Containers, pods and units by the cgroup paths of each runtime. */
 #include "procfs/cgroup.h"
 
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/scratch.h"
 
 #define ID    "3f8a2c1b9d7e6f5a4b3c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a"
 #define OTHER "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"

@@ -7,8 +7,8 @@
 
 #include <sys/syscall.h>
 
-#include "tests/chain_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/chain_fixture.h"
 
 /* `cnt` ticks over the interval, on a code path that ends at this caller. */
 static void feed_ticks(struct loops *loops, uint32_t tid, uint64_t begin, uint64_t ns, unsigned cnt,

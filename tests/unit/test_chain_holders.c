@@ -6,8 +6,8 @@
 #include "model/chain/chain.h"
 
 #include "model/loop.h"
-#include "tests/chain_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/chain_fixture.h"
 
 static void test_holder(void)
 {

@@ -4,8 +4,8 @@
 
 #include <sys/syscall.h>
 
-#include "tests/chain_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/chain_fixture.h"
 
 /*
  * The kind with the most time decides, not the longest wait. Waits that no thread causes do not

@@ -9,7 +9,7 @@
 #include "export/backend.h"
 #include "export/clickhouse/rows.h"
 #include "model/durations.h"
-#include "tests/export_run.h"
+#include "tests/unit/export_run.h"
 
 #define AGENT "0123456789abcdef0123456789abcdef"
 

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "files/file.h"
-#include "tests/child.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/child.h"
+#include "tests/unit/scratch.h"
 
 #if defined(__aarch64__)
 #define OURS  EM_ARM

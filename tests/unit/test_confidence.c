@@ -5,7 +5,7 @@
 #include "verdict/blame.h"
 
 #include "tests/tap.h"
-#include "tests/verdict_fixture.h"
+#include "tests/unit/verdict_fixture.h"
 
 /* Blames and frees the block; returns thousandths. */
 static unsigned confidence(struct block *block)

@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/strbuf.h"
-#include "tests/options_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/options_fixture.h"
 
 static char path[64];
 static struct strbuf errors;

@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
-#include "tests/model_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/model_fixture.h"
 
 /* Decodes a copy of exactly len bytes. */
 static int decode(const void *rec, size_t len, struct event *ret)

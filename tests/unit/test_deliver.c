@@ -16,9 +16,9 @@
 
 #include "deliver/message.h"
 #include "deliver/metrics_access.h"
-#include "tests/export_fixture.h"
-#include "tests/export_run.h"
 #include "tests/tap.h"
+#include "tests/unit/export_fixture.h"
+#include "tests/unit/export_run.h"
 
 #define ROLE "JANK_TEST_ROLE"
 #define OUT  "JANK_TEST_OUT"

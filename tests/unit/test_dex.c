@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * DEX files (user/symbol/languages/dex.c): those of tests/dex_image.h, and what Debian's smali
+ * DEX files (user/symbol/languages/dex.c): those of tests/unit/dex_image.h, and what Debian's smali
  * assembles for several versions, compared with Debian's dexdump. DEX_CORPUS names a directory with
  * more: of each file in it, dexdump must tell the same (make check-dex).
  */
@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "files/file.h"
-#include "tests/dex_image.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/dex_image.h"
+#include "tests/unit/scratch.h"
 
 static struct dex_bytes bytes;
 

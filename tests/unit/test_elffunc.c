@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/scratch.h"
 
 #define UTILS "/usr/lib/x86_64-linux-gnu/android/libutils.so"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* BlockCanary's logs, checked by an independent reader (tests/blockcanary_reader.py). */
+/* BlockCanary's logs, checked by an independent reader (tests/lib/blockcanary_reader.py). */
 #include <dirent.h>
 
 #include "export/blockcanary/blockcanary.h"
 #include "export/timed_name.h"
-#include "tests/export_run.h"
 #include "tests/tap.h"
+#include "tests/unit/export_run.h"
 
 static struct strbuf out = STRBUF_INIT;
 

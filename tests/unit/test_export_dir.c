@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "export/blockcanary/blockcanary.h"
 #include "export/timed_name.h"
-#include "tests/export_run.h"
 #include "tests/tap.h"
+#include "tests/unit/export_run.h"
 
 #define JSON_CHECK "python3 -c 'import json,sys; [json.loads(l) for l in sys.stdin]; print(1)'"
 

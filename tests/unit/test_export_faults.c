@@ -5,8 +5,8 @@
  * 25 lines a block, and no character beyond ASCII where the terminal has none.
  */
 #include "export/record/faults.h"
-#include "tests/export_run.h"
 #include "tests/tap.h"
+#include "tests/unit/export_run.h"
 
 #define MS FIXTURE_MS
 

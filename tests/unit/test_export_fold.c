@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Merging of equal stacks, and the time that they stand for. */
 #include "export/text/text.h"
-#include "tests/export_fixture.h"
-#include "tests/export_record.h"
 #include "tests/tap.h"
+#include "tests/unit/export_fixture.h"
+#include "tests/unit/export_record.h"
 
 static uint64_t sum_ns(const struct fold *folds, size_t cnt)
 {

@@ -3,8 +3,8 @@
 #include <sched.h>
 #include <sys/mount.h>
 
-#include "tests/export_run.h"
 #include "tests/tap.h"
+#include "tests/unit/export_run.h"
 
 static struct strbuf out = STRBUF_INIT;
 static struct err err;

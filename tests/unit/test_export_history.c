@@ -12,7 +12,7 @@
 #include "export/report/report.h"
 #include "export/timed_name.h"
 #include "schema/perfetto.pb-c.h"
-#include "tests/export_run.h"
+#include "tests/unit/export_run.h"
 
 #define BEGIN_NS  1000000ull
 #define BOOT_NS	  77000000ull

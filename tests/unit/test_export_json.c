@@ -4,8 +4,8 @@
 #include <sys/socket.h>
 
 #include "export/record/record.h"
-#include "tests/export_run.h"
 #include "tests/tap.h"
+#include "tests/unit/export_run.h"
 
 static struct strbuf out = STRBUF_INIT;
 
@@ -35,7 +35,8 @@ static void test_schema(void)
 	in_dir(records, sizeof(records), "records.jsonl");
 	spew(schema, json_schema);
 	write_all_fixtures(records);
-	switch (run(&out, "python3 tests/validate_records.py --mutate %s %s", schema, records)) {
+	switch (run(&out, "python3 tests/lib/validate_records.py --mutate %s %s", schema,
+		    records)) {
 	case 3:
 		skip(2, "python3-jsonschema is not installed");
 		return;
@@ -61,7 +62,7 @@ static void test_validator(void)
 	in_dir(schema, sizeof(schema), "schema.json");
 	in_dir(records, sizeof(records), "bad.jsonl");
 	spew(records, "{\"type\":\"block\"}\n{\"type\":");
-	if (run(&out, "python3 tests/validate_records.py %s %s", schema, records) == 3)
+	if (run(&out, "python3 tests/lib/validate_records.py %s %s", schema, records) == 3)
 		skip(1, "python3-jsonschema is not installed");
 	else
 		has_str(strbuf__str(&out), "torn last line", "the validator finds a torn line");

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/export_fixture.h"
-#include "tests/export_record.h"
 #include "tests/tap.h"
+#include "tests/unit/export_fixture.h"
+#include "tests/unit/export_record.h"
 
 /* The known parts of a message; NULL and 0 are unknown. A callback has a module. */
 static const struct {

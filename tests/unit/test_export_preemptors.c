@@ -2,9 +2,9 @@
 /* The preemptors of a record, by process. */
 #include "export/text/text.h"
 
-#include "tests/export_record.h"
 #include "tests/tap.h"
-#include "tests/verdict_fixture.h"
+#include "tests/unit/export_record.h"
+#include "tests/unit/verdict_fixture.h"
 
 static void test_by_process(void)
 {

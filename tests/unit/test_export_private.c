@@ -3,8 +3,8 @@
 #include <sys/syscall.h>
 
 #include "base/clock.h"
-#include "tests/export_run.h"
 #include "tests/tap.h"
+#include "tests/unit/export_run.h"
 
 static struct err err;
 

@@ -7,8 +7,8 @@
 #include <wchar.h>
 
 #include "base/text.h"
-#include "tests/export_run.h"
 #include "tests/tap.h"
+#include "tests/unit/export_run.h"
 
 static struct strbuf out = STRBUF_INIT;
 static char path[256];

@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "procfs/filepath.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/scratch.h"
 
 static char proc[64];
 

@@ -24,9 +24,9 @@
 
 #include "base/clock.h"
 #include "procfs/socket.h"
-#include "tests/child.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/child.h"
+#include "tests/unit/scratch.h"
 
 static struct strbuf out = STRBUF_INIT;
 

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/scratch.h"
 
 static struct strbuf out = STRBUF_INIT;
 static struct mountinfo mi;

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "procfs/cgroup.h"
-#include "tests/child.h"
 #include "tests/tap.h"
+#include "tests/unit/child.h"
 
 static void test_globs(void)
 {

@@ -4,9 +4,9 @@
 
 #include "model/stack.h"
 
-#include "tests/sentence_fixture.h"
 #include "tests/tap.h"
-#include "tests/verdict_fixture.h"
+#include "tests/unit/sentence_fixture.h"
+#include "tests/unit/verdict_fixture.h"
 
 /*
  * A prefix of a frame of verdict__frame: "o:f" the program's own, "d:f" the same as a caller of the

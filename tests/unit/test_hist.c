@@ -2,8 +2,8 @@
 /* Counts by process and loop kind: summed, merged, listed, bounded. */
 #include "model/hist.h"
 
-#include "tests/model_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/model_fixture.h"
 
 #define ENTRY_MAX 4096
 #define LOOP_MAX  64

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* HotSpot's frames, over a small HotSpot in this process's memory. */
-#include "tests/hotspot_image.h"
 #include "tests/tap.h"
+#include "tests/unit/hotspot_image.h"
 
 /* "name:line" of each function, innermost first; "-": the frame has no name. */
 static const char *names(const struct frame_place *place)

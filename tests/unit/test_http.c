@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/loopback.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/loopback.h"
+#include "tests/unit/scratch.h"
 
 #ifdef HAVE_CURL
 

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/code/insn.h"
-#include "tests/hex.h"
 #include "tests/tap.h"
+#include "tests/unit/hex.h"
 
 #define MASK(n) (1u << (n))
 

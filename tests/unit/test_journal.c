@@ -17,9 +17,9 @@
 
 #include "files/file.h"
 #include "schema/journal.pb-c.h"
-#include "tests/model_fixture.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/model_fixture.h"
+#include "tests/unit/scratch.h"
 
 #define HEADER_SZ 16
 #define FLUSH_AT  (256 * 1024)

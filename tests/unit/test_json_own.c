@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "export/json/json.h"
-#include "tests/export_fixture.h"
-#include "tests/export_record.h"
 #include "tests/tap.h"
+#include "tests/unit/export_fixture.h"
+#include "tests/unit/export_record.h"
 
 #define HEAD "{\"type\":\"block\",\"schema\":\"jankbpf/1\","
 

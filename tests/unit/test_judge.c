@@ -2,8 +2,8 @@
 /* Which dispatches are blocks, and what a block says of its dispatch. */
 #include "model/loop.h"
 
-#include "tests/model_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/model_fixture.h"
 
 #define THRESHOLD (100 * MS)
 

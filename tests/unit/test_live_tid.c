@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/child.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/child.h"
+#include "tests/unit/scratch.h"
 
 static void make_dir(const char *name)
 {

@@ -5,8 +5,8 @@
 #include <errno.h>
 
 #include "model/sample.h"
-#include "tests/loops_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/loops_fixture.h"
 
 #define SAMPLE_MAX     2048
 #define PREEMPTOR_MAX  64

@@ -15,8 +15,8 @@
 
 #include "catalogue/catalogue.h"
 #include "catalogue/wait_note.h"
-#include "tests/caller.h"
 #include "tests/tap.h"
+#include "tests/unit/caller.h"
 
 static char file[] = "/tmp/jank-whose-XXXXXX";
 static char exe[PATH_MAX];

@@ -15,8 +15,8 @@
 
 #include "base/clock.h"
 #include "enrich/machine.h"
-#include "tests/child.h"
 #include "tests/tap.h"
+#include "tests/unit/child.h"
 
 #define MS NS_PER_MS
 

@@ -8,8 +8,8 @@
 #include <sys/prctl.h>
 
 #include "session/session_parts.h"
-#include "tests/child.h"
 #include "tests/tap.h"
+#include "tests/unit/child.h"
 
 #define LOOK_NS	   10000000000ull
 #define NAME	   "jank-mains-test"

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/scratch.h"
 #include "uprobes/targets.h"
 
 #define WANTS(e, l) (&(const struct target_wants){ .epoll = (e), .looper = (l) })

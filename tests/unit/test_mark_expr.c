@@ -3,8 +3,8 @@
 #include <stdint.h>
 
 #include "catalogue/catalogue.h"
-#include "tests/catalogue_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/catalogue_fixture.h"
 
 static const struct {
 	const char *view, *fault; /* NULL: valid */

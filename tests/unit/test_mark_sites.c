@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "files/file.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/scratch.h"
 #include "uprobes/sites.h"
 
 static bool sh(const char *command)

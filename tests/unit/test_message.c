@@ -5,8 +5,8 @@
 #include <errno.h>
 
 #include "model/loop.h"
-#include "tests/loops_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/loops_fixture.h"
 
 static void feed_message(struct loops *loops, uint32_t tid, uint64_t dispatch_ns, uint64_t data)
 {

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "files/file.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/scratch.h"
 
 static const char text[] = "21 1 254:1 / / rw,relatime shared:1 master:2 - ext4 /dev/vda1 rw\n"
 			   "22 21 0:30 / /tmp\\040dir\\134x rw - tmpfs none rw,size=4k\n"

@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "procfs/network.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/scratch.h"
 
 #define HEAD "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\n"
 #define LAN  "eth0 000200C0 00000000 0001 0 0 0 00FFFFFF 0 0 0\n"

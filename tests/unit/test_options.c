@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "base/strbuf.h"
-#include "tests/options_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/options_fixture.h"
 
 #define HOUR_NS (3600 * NS_PER_SEC)
 

@@ -2,8 +2,8 @@
 /* The command line: each bad row with its error message. */
 #include <errno.h>
 
-#include "tests/options_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/options_fixture.h"
 
 struct bad {
 	const char *line, *says;

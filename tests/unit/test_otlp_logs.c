@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Blocks and hangs as OTLP's log records: bodies, attributes, resources, hostile names, bounds. */
 #include "export/values.h"
-#include "tests/otlp_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/otlp_fixture.h"
 
 #define MEGABYTE (1u << 20)
 

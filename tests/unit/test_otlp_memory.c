@@ -3,9 +3,9 @@
  * Out of memory at any allocation: a body of OTLP is whole or -ENOMEM, and nothing leaks.
  * mk/test.mk wraps malloc.
  */
-#include "tests/failing_memory.h"
-#include "tests/otlp_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/failing_memory.h"
+#include "tests/unit/otlp_fixture.h"
 
 #define ALLOCATIONS_MAX 1000000
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Intervals and blocks as OTLP's metrics: sums, buckets, times, attributes. */
 #include "base/clock.h"
-#include "tests/otlp_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/otlp_fixture.h"
 
 #define BEGIN	"2026-05-04T10:20:30.000000000+00:00"
 #define BEGIN_S 1777890030ull

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Stacks of blocks as OTLP's profiles: sums, references, shared tables. */
-#include "tests/otlp_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/otlp_fixture.h"
 
 static Otlp__ExportProfilesServiceRequest *profiles_of(struct otlp_batch *b)
 {

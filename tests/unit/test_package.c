@@ -13,7 +13,7 @@
 
 #include "symbol/elf/elf.h"
 #include "tests/tap.h"
-#include "tests/zip_writer.h"
+#include "tests/unit/zip_writer.h"
 
 #define CODE	   0x0101021b
 #define NAME	   0x0101021c

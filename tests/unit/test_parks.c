@@ -10,9 +10,9 @@
 #include "catalogue/wait_note.h"
 #include "enrich/interp_threads.h"
 #include "enrich/parks.h"
-#include "tests/caller.h"
-#include "tests/catalogue_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/caller.h"
+#include "tests/unit/catalogue_fixture.h"
 
 #define LIBC(name)                                                                                 \
 	{                                                                                          \

@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "session/session_parts.h"
-#include "tests/child.h"
 #include "tests/tap.h"
+#include "tests/unit/child.h"
 
 struct fixture {
 	struct process_table table;

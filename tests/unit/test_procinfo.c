@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "procfs/procinfo.h"
-#include "tests/child.h"
 #include "tests/tap.h"
+#include "tests/unit/child.h"
 
 static void test_stat(void)
 {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/child.h"
+#include "tests/unit/child.h"
 
 static char name[16];
 

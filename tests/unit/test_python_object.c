@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Which versions are known, and which offsets a program cannot publish. */
-#include "tests/python_image.h"
+#include "tests/unit/python_image.h"
 
 #define VERSION_313 0x030d00f0
 

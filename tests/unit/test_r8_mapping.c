@@ -5,8 +5,8 @@
  */
 #include "model/block.h"
 #include "symbol/languages/r8_mapping.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/scratch.h"
 
 static const char mapping_text[] =
 	"# compiler: R8\n"

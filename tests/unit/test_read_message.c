@@ -10,8 +10,8 @@
 #include <sys/eventfd.h>
 
 #include "files/file.h"
-#include "tests/model_fixture.h"
-#include "tests/symbol_fixture.h"
+#include "tests/unit/model_fixture.h"
+#include "tests/unit/symbol_fixture.h"
 
 static const char loops[] = "[enum kinds]\n"
 			    "7 = Paint\n"

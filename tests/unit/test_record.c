@@ -11,9 +11,9 @@
 #include "export/values.h"
 #include "model/block.h"
 #include "model/loss.h"
-#include "tests/export_fixture.h"
-#include "tests/export_record.h"
 #include "tests/tap.h"
+#include "tests/unit/export_fixture.h"
+#include "tests/unit/export_record.h"
 
 static Jankbpf__Record *packed_and_unpacked(const Jankbpf__Record *record)
 {

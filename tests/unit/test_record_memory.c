@@ -8,10 +8,10 @@
 #include "export/json/json.h"
 #include "export/record/record.h"
 #include "export/sink.h"
-#include "tests/export_fixture.h"
-#include "tests/export_record.h"
-#include "tests/failing_memory.h"
 #include "tests/tap.h"
+#include "tests/unit/export_fixture.h"
+#include "tests/unit/export_record.h"
+#include "tests/unit/failing_memory.h"
 
 #define ALLOCATIONS_MAX 1000000
 

@@ -13,10 +13,10 @@
 #include "export/record/record.h"
 #include "export/sink.h"
 #include "files/file.h"
-#include "tests/export_fixture.h"
-#include "tests/export_record.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/export_fixture.h"
+#include "tests/unit/export_record.h"
+#include "tests/unit/scratch.h"
 
 #define SECRET "/SECRET"
 #define ALL    (REDACT_PATHS | REDACT_PEERS | REDACT_MESSAGES)

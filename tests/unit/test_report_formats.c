@@ -8,7 +8,7 @@
 #include "export/report/report.h"
 #include "schema/perfetto.pb-c.h"
 #include "schema/pprof.pb-c.h"
-#include "tests/export_run.h"
+#include "tests/unit/export_run.h"
 
 static const struct report_ops *const formats[] = { &report_folded,   &report_pprof,
 						    &report_perfetto, &report_speedscope,

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "export/report/report.h"
-#include "tests/export_run.h"
+#include "tests/unit/export_run.h"
 
 #define EVIL	  "</script><!--<script>`|\n\x1b[31m\xff\u202e\u2066\u200f\u061c\xc2\x9b<b>"
 #define DATA	  "<script type=\"text/plain\" id=\"data\">\n"

@@ -5,9 +5,9 @@
 
 #include "export/report/report.h"
 #include "export/values.h"
-#include "tests/export_fixture.h"
-#include "tests/export_record.h"
 #include "tests/tap.h"
+#include "tests/unit/export_fixture.h"
+#include "tests/unit/export_record.h"
 
 /* --- weights */
 

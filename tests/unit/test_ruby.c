@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "symbol/languages/ruby.h"
-#include "tests/python_image.h"
+#include "tests/unit/python_image.h"
 
 #define LEN(a) (sizeof(a) / sizeof(*(a)))
 

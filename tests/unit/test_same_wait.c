@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The sentence says a time only of the call and the object that took it. */
 #include "bpf/futex.h"
-#include "tests/sentence_fixture.h"
 #include "tests/tap.h"
-#include "tests/verdict_fixture.h"
+#include "tests/unit/sentence_fixture.h"
+#include "tests/unit/verdict_fixture.h"
 
 #define LOCK_STACK                                                                                 \
 	STACK("c:pthread_cond_timedwait", "c:os::PlatformEvent::park", "c:ObjectMonitor::enter",   \

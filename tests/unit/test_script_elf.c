@@ -6,7 +6,7 @@
 #include "symbol/languages/python.h"
 #include "symbol/languages/ruby.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/symbol_fixture.h"
+#include "tests/unit/symbol_fixture.h"
 
 #define ROUNDS 2000
 

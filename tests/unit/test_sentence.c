@@ -3,9 +3,9 @@
  * The sentence of the verdict: waits for things, several causes, and little text if little is
  * known.
  */
-#include "tests/sentence_fixture.h"
 #include "tests/tap.h"
-#include "tests/verdict_fixture.h"
+#include "tests/unit/sentence_fixture.h"
+#include "tests/unit/verdict_fixture.h"
 
 /* Sets the file that the last sample waited for. */
 static void waited_for_file(struct block *block, const char *path)

@@ -3,9 +3,9 @@
  * The sentence of the verdict: time on the CPU, time waiting for a CPU, and the function named for
  * either.
  */
-#include "tests/sentence_fixture.h"
 #include "tests/tap.h"
-#include "tests/verdict_fixture.h"
+#include "tests/unit/sentence_fixture.h"
+#include "tests/unit/verdict_fixture.h"
 
 #define SCAVENGE "v8::internal::Heap::Scavenge()"
 #define PARSE_JSON                                                                                 \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The sentence of the verdict: waits that other threads and processes ended or caused. */
-#include "tests/sentence_fixture.h"
 #include "tests/tap.h"
-#include "tests/verdict_fixture.h"
+#include "tests/unit/sentence_fixture.h"
+#include "tests/unit/verdict_fixture.h"
 
 static struct block *on_futex(const char *const *texts)
 {

@@ -7,8 +7,8 @@
 #include <fcntl.h>
 
 #include "serve/record_index.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/scratch.h"
 
 #define SIG "5eaebb9add11d7c3"
 

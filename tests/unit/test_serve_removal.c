@@ -11,9 +11,9 @@
 #include "export/record_file.h"
 #include "serve/fault_list.h"
 #include "serve/record_index.h"
-#include "tests/child.h"
-#include "tests/export_run.h"
 #include "tests/tap.h"
+#include "tests/unit/child.h"
+#include "tests/unit/export_run.h"
 
 static struct strbuf out = STRBUF_INIT;
 static struct err err;

@@ -9,8 +9,8 @@
 #include <sys/un.h>
 
 #include "serve/address.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/scratch.h"
 
 static void test_token(void)
 {

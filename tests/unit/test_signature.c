@@ -9,7 +9,7 @@
 #include "verdict/analysis.h"
 
 #include "tests/tap.h"
-#include "tests/verdict_fixture.h"
+#include "tests/unit/verdict_fixture.h"
 
 #define VARIANTS 12
 

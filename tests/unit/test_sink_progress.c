@@ -3,8 +3,8 @@
  * A sink whose process was killed within a record: another process writes the record to its end,
  * neither torn nor doubled. A kill is simulated by what it leaves: the progress, and the files.
  */
-#include "tests/export_run.h"
 #include "tests/tap.h"
+#include "tests/unit/export_run.h"
 
 #define HEAD "first\n"
 #define LINE "the second record, which is interrupted\n"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/hex.h"
 #include "tests/tap.h"
+#include "tests/unit/hex.h"
 #include "uprobes/sites.h"
 
 #define PICKS 8

@@ -15,9 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/child.h"
-#include "tests/sock_diag.h"
 #include "tests/tap.h"
+#include "tests/unit/child.h"
+#include "tests/unit/sock_diag.h"
 
 union address {
 	struct sockaddr any;

@@ -12,9 +12,9 @@
 #include "base/clock.h"
 #include "procfs/descriptor.h"
 #include "procfs/procinfo.h"
-#include "tests/child.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/child.h"
+#include "tests/unit/scratch.h"
 
 #define HEAD                                                                                       \
 	"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  "      \

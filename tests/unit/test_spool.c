@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 
 #include "export/json/json.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/scratch.h"
 
 #define FOREVER 3600000000000ull
 

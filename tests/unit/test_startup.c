@@ -6,8 +6,8 @@
 #include "model/first_turns.h"
 #include "model/sample.h"
 #include "session/startup_names.h"
-#include "tests/loops_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/loops_fixture.h"
 
 #define BEGIN	  (1000 * MS)
 #define STARTUP	  (1000 * MS)

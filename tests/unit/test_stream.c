@@ -5,7 +5,7 @@
 #include "export/json/json.h"
 #include "export/record/record.h"
 #include "export/sink.h"
-#include "tests/export_run.h"
+#include "tests/unit/export_run.h"
 
 #define WRITERS	     4
 #define RECORDS_EACH 100

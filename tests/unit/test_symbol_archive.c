@@ -8,8 +8,8 @@
 
 #include "symbol/elf/mapped_file.h"
 #include "symbol/unwind/tables.h"
-#include "tests/symbol_fixture.h"
-#include "tests/zip_writer.h"
+#include "tests/unit/symbol_fixture.h"
+#include "tests/unit/zip_writer.h"
 
 #define PROGRAMS "tests/live/programs"
 #define PAGE	 4096

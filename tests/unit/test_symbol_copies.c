@@ -4,7 +4,7 @@
  * files is bounded.
  */
 #include "symbol/modules/module.h"
-#include "tests/symbol_fixture.h"
+#include "tests/unit/symbol_fixture.h"
 
 #define FILES (MODULE_IDS_MAX + 500)
 

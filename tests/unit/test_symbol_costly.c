@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "symbol/modules/module.h"
-#include "tests/scratch.h"
+#include "tests/unit/scratch.h"
 
 #define HOLE	    (1u << 20)
 #define HOLE_SZ	    (96u << 20)

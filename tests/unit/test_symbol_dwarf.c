@@ -6,7 +6,7 @@
 #include "symbol/dwarf/dwarf.h"
 #include "symbol/elf/elf.h"
 #include "symbol/names/symbolize_parts.h"
-#include "tests/symbol_fixture.h"
+#include "tests/unit/symbol_fixture.h"
 
 #define ANSWER_SZ 4096
 

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "symbol/dwarf/dwarf.h"
-#include "tests/scratch.h"
+#include "tests/unit/scratch.h"
 
 #define ADDRESSES 200
 #define MAX_MS                                                                                     \

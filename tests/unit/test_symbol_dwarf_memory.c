@@ -7,7 +7,7 @@
 #include <fcntl.h>
 
 #include "symbol/names/resolve.h"
-#include "tests/scratch.h"
+#include "tests/unit/scratch.h"
 
 #define FILES 4
 #define MIB   (1u << 20)

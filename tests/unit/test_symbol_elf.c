@@ -4,7 +4,7 @@
 #include "files/unread.h"
 #include "symbol/elf/debugfile.h"
 #include "symbol/modules/module.h"
-#include "tests/symbol_fixture.h"
+#include "tests/unit/symbol_fixture.h"
 
 static const char program[] =
 	"#include <stdio.h>\n"

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "files/unread.h"
 #include "symbol/modules/fetch.h"
-#include "tests/symbol_fixture.h"
+#include "tests/unit/symbol_fixture.h"
 
 static const char program[] =
 	"#include <stdio.h>\n"

@@ -7,8 +7,8 @@
 #include "symbol/elf/symtab.h"
 #include "symbol/languages/gopclntab.h"
 #include "symbol/unwind/cfi.h"
-#include "tests/gopclntab_image.h"
-#include "tests/symbol_fixture.h"
+#include "tests/unit/gopclntab_image.h"
+#include "tests/unit/symbol_fixture.h"
 
 #define WHOLE_MIN 95 /* percent of functions; the others are not Go's, or aliases */
 

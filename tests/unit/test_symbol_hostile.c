@@ -11,7 +11,7 @@
 #include "symbol/elf/elf.h"
 #include "symbol/modules/module.h"
 #include "symbol/names/resolve.h"
-#include "tests/symbol_fixture.h"
+#include "tests/unit/symbol_fixture.h"
 
 static const char program[] =
 	"#include <stdio.h>\n#include <unistd.h>\n"

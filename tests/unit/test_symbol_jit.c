@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "files/unread.h"
-#include "tests/symbol_fixture.h"
+#include "tests/unit/symbol_fixture.h"
 
 /*
  * Maps a page of code, and appends a line to its perf map for each line that it reads: "OFFSET SIZE

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "symbol/languages/jit.h"
-#include "tests/symbol_fixture.h"
+#include "tests/unit/symbol_fixture.h"
 
 static unsigned char *code;
 static FILE *dump;

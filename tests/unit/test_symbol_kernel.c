@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Kernel addresses: by a made-up kallsyms file, and by this machine's. */
-#include "tests/symbol_fixture.h"
+#include "tests/unit/symbol_fixture.h"
 
 static const char kallsyms[] = "0000000000000000 A percpu_thing\n"
 			       "ffffffff81000000 T first\n"

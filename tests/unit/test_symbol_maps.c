@@ -9,7 +9,7 @@
 
 #include "files/file.h"
 #include "symbol/names/proc_maps.h"
-#include "tests/symbol_fixture.h"
+#include "tests/unit/symbol_fixture.h"
 
 static const char library[] =
 	"__attribute__((visibility(\"default\"))) int lib_fn(int v) { return v + 1; }\n";

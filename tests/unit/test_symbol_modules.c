@@ -6,7 +6,7 @@
 #include <dlfcn.h>
 #include <sys/mman.h>
 
-#include "tests/symbol_fixture.h"
+#include "tests/unit/symbol_fixture.h"
 
 static const char program[] = "#include <stdio.h>\n"
 			      "static __attribute__((noinline)) int fn_here(int v) { asm "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Code that Android's runtime compiled ahead of time: which symbols are Java's, and whose. */
-#include "tests/symbol_fixture.h"
+#include "tests/unit/symbol_fixture.h"
 
 static const char oat[] = "void own(void) __asm__(\"com.example.Main.run\"); void own(void) {}\n"
 			  "void os(void) __asm__(\"android.os.Looper.loop\"); void os(void) {}\n"

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 
 #include "symbol/names/proc_maps.h"
-#include "tests/symbol_fixture.h"
+#include "tests/unit/symbol_fixture.h"
 
 #define AT 0x7f0000001000ull
 

@@ -7,7 +7,7 @@
 #include <sys/auxv.h>
 #include <time.h>
 
-#include "tests/symbol_fixture.h"
+#include "tests/unit/symbol_fixture.h"
 
 static const char program[] =
 	"#include <stdio.h>\n"

@@ -7,7 +7,7 @@
 
 #include "symbol/names/symbolize_parts.h"
 #include "symbol/unwind/tables.h"
-#include "tests/symbol_fixture.h"
+#include "tests/unit/symbol_fixture.h"
 
 #define FUNCTIONS 8000 /* 1.4 MB of names: more than are copied out of the file */
 #define FN_BYTES  16

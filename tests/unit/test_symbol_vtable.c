@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "files/proc.h"
-#include "tests/symbol_fixture.h"
+#include "tests/unit/symbol_fixture.h"
 
 static const char library[] = "struct Lib { virtual ~Lib(); virtual int f(); long x; };\n"
 			      "Lib::~Lib() {}\n"

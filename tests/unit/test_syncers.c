@@ -5,8 +5,8 @@
 #include <sys/syscall.h>
 
 #include "model/loop.h"
-#include "tests/chain_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/chain_fixture.h"
 
 #define VDA (254u << 20)
 #define VDB (254u << 20 | 16)

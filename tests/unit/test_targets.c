@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/child.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/child.h"
+#include "tests/unit/scratch.h"
 #include "uprobes/targets.h"
 
 #define WANTS(e, l) (&(const struct target_wants){ .epoll = (e), .looper = (l) })

@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "enrich/machine.h"
 #include "files/file.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/scratch.h"
 
 #define MS	NS_PER_MS
 #define CPUS	"devices/system/cpu/"

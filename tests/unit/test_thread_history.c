@@ -3,8 +3,8 @@
 #include "model/chain/thread_history.h"
 
 #include "base/clock.h"
-#include "tests/model_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/model_fixture.h"
 
 #define TASK_MAX  16384
 #define RECORD_SZ (sizeof(struct other_record) + 5 * sizeof(uint64_t))

@@ -13,10 +13,10 @@
 #include "base/text.h"
 #include "export/top/screen.h"
 #include "export/top/table.h"
-#include "tests/export_fixture.h"
-#include "tests/export_fixture_chain.h"
-#include "tests/export_record.h"
 #include "tests/tap.h"
+#include "tests/unit/export_fixture.h"
+#include "tests/unit/export_fixture_chain.h"
+#include "tests/unit/export_record.h"
 
 #define SEC 1000000000ull
 #define MS  1000000ull

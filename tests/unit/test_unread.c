@@ -8,8 +8,8 @@
 
 #include "files/proc.h"
 #include "files/unread.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/scratch.h"
 
 #define LINE "7f0000000000-7f0000001000 r-xp 00000000 08:01 1 /file\n"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "tests/child.h"
+#include "tests/unit/child.h"
 
 static struct symbolizer *symbolizer;
 static struct untraced_procs *procs;

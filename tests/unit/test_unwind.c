@@ -7,8 +7,8 @@
 
 #include "base/code/insn.h"
 #include "symbol/unwind/walk.h"
-#include "tests/capture.h"
-#include "tests/symbol_fixture.h"
+#include "tests/unit/capture.h"
+#include "tests/unit/symbol_fixture.h"
 
 #define STACK 16384
 

@@ -4,8 +4,8 @@
  * its own. The test's interpreter has such a table, and calls itself for another method.
  */
 #include "symbol/unwind/unwind.h"
-#include "tests/capture.h"
-#include "tests/symbol_fixture.h"
+#include "tests/unit/capture.h"
+#include "tests/unit/symbol_fixture.h"
 
 #define STACK 16384
 

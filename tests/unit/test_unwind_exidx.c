@@ -6,7 +6,7 @@
  */
 #include "symbol/unwind/cfi.h"
 
-#include "tests/symbol_fixture.h"
+#include "tests/unit/symbol_fixture.h"
 
 static const char source[] =
 	"#include <stdarg.h>\n"

@@ -6,9 +6,9 @@
  * and rarely one too few.
  */
 #include "symbol/unwind/unwind.h"
-#include "tests/capture.h"
-#include "tests/java_code.h"
-#include "tests/symbol_fixture.h"
+#include "tests/unit/capture.h"
+#include "tests/unit/java_code.h"
+#include "tests/unit/symbol_fixture.h"
 
 #define STACK 16384
 #define STEPS 4000

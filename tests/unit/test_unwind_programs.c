@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "symbol/unwind/unwind.h"
-#include "tests/child.h"
-#include "tests/symbol_fixture.h"
+#include "tests/unit/child.h"
+#include "tests/unit/symbol_fixture.h"
 
 #define BYTES	  65536
 #define FRAME_MAX 512
@@ -204,7 +204,7 @@ static void test_program(const struct program *program)
 	usleep(300000);
 	snprintf(command, sizeof(command),
 		 "OUT=$D/shots COUNT=%s BYTES=%u timeout 100 gdb -nx -q -batch -p %d -x "
-		 "tests/gdb_stacks.py >$D/log 2>&1",
+		 "tests/unit/gdb_stacks.py >$D/log 2>&1",
 		 getenv("JANK_UNWIND_SAMPLES") ?: "25", BYTES, pid);
 	if (system(command))
 		system("tail -3 $D/log");

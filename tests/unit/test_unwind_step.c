@@ -5,8 +5,8 @@
  * callee saves and restores.
  */
 #include "symbol/unwind/unwind.h"
-#include "tests/capture.h"
-#include "tests/symbol_fixture.h"
+#include "tests/unit/capture.h"
+#include "tests/unit/symbol_fixture.h"
 
 #define STACK 16384
 #define STEPS 3000

@@ -8,8 +8,8 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/scratch.h"
 
 #define PASSWD "root:x:0:0::/root:/bin/sh\n4242:x:77:77:::\njank:x:4242:4243::/home:/bin/sh\n"
 #define GROUP  "one:x:4244:root,jank\nown:x:4243:jank\nother:x:99:jan\n"

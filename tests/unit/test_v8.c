@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Frames of V8: names, lines, inlined functions, and what is not believed. */
-#include "tests/v8_image.h"
+#include "tests/unit/v8_image.h"
 
 static struct v8_image *image;
 

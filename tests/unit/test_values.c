@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "model/block.h"
-#include "tests/export_fixture.h"
-#include "tests/export_record.h"
 #include "tests/tap.h"
+#include "tests/unit/export_fixture.h"
+#include "tests/unit/export_record.h"
 
 static void test_states(void)
 {

@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tests/caller.h"
-#include "tests/hex.h"
 #include "tests/tap.h"
+#include "tests/unit/caller.h"
+#include "tests/unit/hex.h"
 
 struct form {
 	uint16_t machine;

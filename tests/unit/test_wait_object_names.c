@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "tests/child.h"
 #include "tests/tap.h"
-#include "tests/waited_fixture.h"
+#include "tests/unit/child.h"
+#include "tests/unit/waited_fixture.h"
 
 static void test_eventfd(void)
 {

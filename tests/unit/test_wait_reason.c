@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "tests/tap.h"
-#include "tests/verdict_fixture.h"
+#include "tests/unit/verdict_fixture.h"
 #include "verdict/sentence.h"
 
 /* cause.what of the block's only span; frees the block. */

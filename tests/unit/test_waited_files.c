@@ -13,10 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/child.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
-#include "tests/waited_fixture.h"
+#include "tests/unit/child.h"
+#include "tests/unit/scratch.h"
+#include "tests/unit/waited_fixture.h"
 
 /* A file of the scratch directory that was opened, and a wait for it. */
 struct opened {

@@ -10,10 +10,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tests/child.h"
-#include "tests/sock_diag.h"
 #include "tests/tap.h"
-#include "tests/waited_fixture.h"
+#include "tests/unit/child.h"
+#include "tests/unit/sock_diag.h"
+#include "tests/unit/waited_fixture.h"
 
 static void set_unix(struct jank_rec_waited *raw, const char *name, pid_t peer)
 {

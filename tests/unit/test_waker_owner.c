@@ -5,8 +5,8 @@
  */
 #include "model/chain/chain.h"
 
-#include "tests/model_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/model_fixture.h"
 
 #define CNT	 20
 #define SLICE_NS (5 * MS)

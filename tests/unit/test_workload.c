@@ -16,8 +16,8 @@
 
 #include "base/clock.h"
 #include "files/file.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/scratch.h"
 
 #define ARGV(...) ((char *[]){ __VA_ARGS__, NULL })
 #define SH(text)  ARGV((char *)"sh", (char *)"-c", (char *)text)

@@ -7,7 +7,7 @@
 
 #include "files/zip.h"
 #include "tests/tap.h"
-#include "tests/zip_writer.h"
+#include "tests/unit/zip_writer.h"
 
 #define PAGE 4096
 

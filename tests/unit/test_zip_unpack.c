@@ -10,7 +10,7 @@
 
 #include "files/zip.h"
 #include "tests/tap.h"
-#include "tests/zip_writer.h"
+#include "tests/unit/zip_writer.h"
 
 #define CONTENT_SZ 200000
 #define HEAD_SZ	   100

@@ -178,7 +178,7 @@ def check_counts(tap, left, name, found, wrong, said):
 
 def check_truth(tap, left, name, options, found):
     """Reports truth.py's checks as two of our own; stores the results in `found`."""
-    done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "truth.py"), left.path(name + ".truth"),
+    done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "lib", "truth.py"), left.path(name + ".truth"),
                            guests.without_end(left.folder, name), *JUDGED, *options],
                           capture_output=True, text=True, timeout=60, check=False)
     checks = re.findall(r"^(ok|not ok) \d+ - (.*)", done.stdout, re.M)

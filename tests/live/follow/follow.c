@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "tests/live/follow/follow.h"
 #include "tests/tap.h"
-#include "tests/zip_writer.h"
+#include "tests/unit/zip_writer.h"
 #include "uprobes/links.h"
 #include "uprobes/mmaps.h"
 

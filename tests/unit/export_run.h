@@ -18,10 +18,10 @@
 #include "base/strbuf.h"
 #include "export/sink.h"
 #include "files/file.h"
-#include "tests/export_fixture.h"
-#include "tests/export_record.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/export_fixture.h"
+#include "tests/unit/export_record.h"
+#include "tests/unit/scratch.h"
 
 #define READ_MAX (64u << 20)
 
@@ -82,7 +82,7 @@ static inline void limit_file_size(rlim_t bytes)
 		abort();
 }
 
-#define READER "python3 tests/blockcanary_reader.py"
+#define READER "python3 tests/lib/blockcanary_reader.py"
 
 /* Does the reader accept the logs of a directory? Shows its complaints. */
 static inline bool logs_pass(const char *dir)

@@ -98,7 +98,7 @@ static inline struct block *fixture__new(uint64_t duration_ns, const char *proce
 	return b;
 }
 
-#include "tests/export_fixture_chain.h"
+#include "tests/unit/export_fixture_chain.h"
 
 /* A tick in Lua's table look-up, with an inlined frame and recursion. */
 static inline void fixture__lua_tick(struct block *b, struct sample tick, uint64_t offset)

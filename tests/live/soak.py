@@ -4,7 +4,7 @@
 minute. Prints what the tracer uses, and judges at the end: memory, descriptors and BPF objects stay
 flat, and each stall is in a record or counted as lost.
 
-    tests/soak.py 8h
+    tests/live/soak.py 8h
 """
 import json
 import os
@@ -17,7 +17,7 @@ import threading
 import time
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import bad
 from group import Group
 from live import JANKBPF, MS, ROOT, Tap, build, need

@@ -7,7 +7,7 @@
 #define JANK_SENTENCE_FIXTURE_H
 
 #include "tests/tap.h"
-#include "tests/verdict_fixture.h"
+#include "tests/unit/verdict_fixture.h"
 
 /* Blames and frees the block. */
 static inline void sentence__says(struct block *block, const char *want, const char *name)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 """How often jankbpf diff is right: pairs of runs of redis, node, nginx and simjank, equal ones and ones with a known
 regression. `diff_trial.py [PAIRS [SECONDS]]`, as root on a machine with nothing else to do. Prints a line for each pair
 and the two figures: regressions found, equal pairs with something worse."""

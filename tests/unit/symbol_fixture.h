@@ -20,8 +20,8 @@
 
 #include "symbol/names/symbolize.h"
 #include "symbol/unwind/unwind.h"
-#include "tests/scratch.h"
 #include "tests/tap.h"
+#include "tests/unit/scratch.h"
 
 #define FIXTURE_FN static inline __attribute__((unused))
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What a cluster of two shards and two replicas takes from a fleet: `fleet_trial.py [AGENTS]`, as root, on a machine with
 nothing else to do, with TMPDIR in memory (after a run has deleted its files, ext4 looks for new inodes for minutes). A
 trace of simjank is the journal that each agent replays into a spool of its own, and sends. Prints records each second,
@@ -11,7 +11,7 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "lib"))
+sys.path.insert(0, os.path.join(HERE, "..", "tests", "lib"))
 import clickhouse
 
 JANKBPF, SIMJANK = (os.path.join(HERE, "..", name) for name in ("jankbpf", "simjank"))

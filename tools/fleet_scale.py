@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 """How long the questions of `jankbpf fleet` take on many blocks: `fleet_scale.py [BLOCKS [RUNS]]`, 10 million and 5 by
 default, as root, on a machine with nothing else to do. The rows are made by ClickHouse, on two shards of two replicas:
 3,000 signatures with the frequencies of a power law, 400 hosts, two versions, rows of loops for a fifth of the blocks.
@@ -11,7 +11,7 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "lib"))
+sys.path.insert(0, os.path.join(HERE, "..", "tests", "lib"))
 import clickhouse
 
 JANKBPF = os.path.join(HERE, "..", "jankbpf")

@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "export/backend.h"
 #include "schema/otlp.pb-c.h"
-#include "tests/export_fixture.h"
-#include "tests/export_record.h"
+#include "tests/unit/export_fixture.h"
+#include "tests/unit/export_record.h"
 
 #define OTLP_RECORDS 16
 

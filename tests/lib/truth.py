@@ -10,12 +10,10 @@ import bisect
 import collections
 import json
 import math
-import os
 import re
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from verdicts import Rate, Verdicts, frame_name  # noqa: E402
+from verdicts import Rate, Verdicts, frame_name
 
 UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "": 1e6}
 

@@ -3,8 +3,8 @@
 #ifndef JANK_LOOPS_FIXTURE_H
 #define JANK_LOOPS_FIXTURE_H
 
-#include "tests/model_fixture.h"
 #include "tests/tap.h"
+#include "tests/unit/model_fixture.h"
 
 static struct losses losses; /* of the loops of fresh() */
 

@@ -7,7 +7,7 @@
 #define JANK_CHAIN_FIXTURE_H
 
 #include "model/chain/chain.h"
-#include "tests/loops_fixture.h"
+#include "tests/unit/loops_fixture.h"
 
 #define MAIN  11
 #define START 1000
