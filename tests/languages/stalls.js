@@ -30,7 +30,11 @@ function parseCatalog() {
 }
 
 function checkName() {
-	return /^(a+)+$/.test('a'.repeat(22) + 'b'); // @regex
+	const end = Date.now() + 90; // V8 compiles an expression that is used again
+	let n = 0;
+	while (Date.now() < end)
+		n += /^(a+)+$/.test('a'.repeat(20) + 'b'); // @regex
+	return n;
 }
 
 function loadConfig() {
