@@ -218,7 +218,7 @@ static __always_inline void loop_wait__close(struct jank_thread *t, struct task_
 /*
  * Does a thread without a loop, beside the main one, only look at its descriptors? Such a call
  * makes no loop. The threads that carry Java's virtual threads look so between two tasks (from JDK
- * 22 on), and rest in their pool. Not of epoll_pwait2, whose time is behind a pointer.
+ * 22 on), and rest in their pool. epoll_pwait2 counts as a wait: its time is behind a pointer.
  */
 static __noinline int loop_wait__only_looks(struct task_struct *task)
 {

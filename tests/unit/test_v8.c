@@ -187,7 +187,7 @@ static void check_moved(void)
 	check(&frame, "moved", 2, "the collector left a forwarding address");
 }
 
-/* A name that the collector moves is found; one that is not there is not taken for none. */
+/* A name that the collector moves is found. One that cannot be read makes none anonymous. */
 static void check_moving_name(void)
 {
 	uint64_t name = v8_image__text(image, "handler"), old = v8_image__text(image, "old");

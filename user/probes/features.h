@@ -140,9 +140,8 @@ _Static_assert(FEATURE_CNT <= 32, "features.has");
 
 /*
  * Tests every feature; those named in `disabled` count as missing. types: the kernel's own, or
- * NULL. Returns 0, or -EINVAL with
- * JANK_EXIT_USAGE for an unknown name (the message lists the known ones). A missing feature is not
- * an error here: see features__require.
+ * NULL. Returns 0, or -EINVAL with JANK_EXIT_USAGE for an unknown name (the message lists the known
+ * ones). A missing feature is not an error here: see features__require.
  */
 int features__probe(const struct kernel_types *types, const char *const *disabled, size_t n,
 		    struct features *ret, struct err *err);

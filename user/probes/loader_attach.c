@@ -219,7 +219,7 @@ static struct bpf_link *attach_by_section(const struct bpf_program *prog)
 }
 
 #define X_DRIVER(name) name,
-/* Calls and their ends: of each driver whose records the programs can read. */
+/* Attaches to calls and to their ends, of each driver whose records the programs can read. */
 static int attach_binder(struct loader *loader, const struct jankbpf *skel, struct err *err)
 {
 	static const char *const drivers[] = { BINDER_DRIVERS(X_DRIVER) };

@@ -67,7 +67,7 @@ static inline bool v8__may_be_object(uint64_t word)
 
 /*
  * Where an object is now. When the garbage collector moves it, the address of the copy takes the
- * place of its map (MapWord in objects/objects.h). Who refers to the old place: a frame as it was
+ * place of its map (MapWord in objects/objects.h). These refer to the old place: a frame as it was
  * copied, code that nobody uses any more, and anything while the collector is at work.
  */
 uint64_t v8__moved(struct v8 *v8, uint64_t object);
