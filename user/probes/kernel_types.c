@@ -302,16 +302,21 @@ const char *kernel_types__path(const struct kernel_types *types)
 	return types && *types->path ? types->path : NULL;
 }
 
-/* A process that is forked meanwhile (jankbpf-apart) would keep the 6 MB that we free soon. */
-static void keep_from_children(const struct btf *btf)
+/*
+ * MADV_DONTFORK: a process that is forked meanwhile (jankbpf-apart) would keep the 6 MB that we
+ * free soon. MADV_DOFORK before they are freed: they may be used again.
+ */
+static void advise(const struct btf *btf, int advice)
 {
 	uintptr_t page_sz = sysconf(_SC_PAGESIZE), begin, end;
 	uint32_t size;
 
+	if (!btf)
+		return;
 	begin = (uintptr_t)btf__raw_data(btf, &size);
 	end = (begin + size) & -page_sz;
 	begin = (begin + page_sz - 1) & -page_sz;
-	madvise((void *)begin, end - begin, MADV_DONTFORK);
+	madvise((void *)begin, end - begin, advice);
 }
 
 /* A write beyond RLIMIT_FSIZE would end the process. */
@@ -333,7 +338,7 @@ static int open_types(struct kernel_types *types)
 	types->btf = btf__load_vmlinux_btf();
 	if (!types->btf)
 		return -errno;
-	keep_from_children(types->btf);
+	advise(types->btf, MADV_DONTFORK);
 	return index_names(types) ?: open_file(types) ?: serve_programs(types);
 }
 
@@ -362,6 +367,7 @@ void kernel_types__free(struct kernel_types *types)
 			libbpf_unregister_prog_handler(types->handlers[i]);
 	if (types->fd >= 0)
 		close(types->fd);
+	advise(types->btf, MADV_DOFORK);
 	btf__free(types->btf);
 	free(types->next);
 	free(types);
