@@ -95,7 +95,9 @@ endif
 JOBS        = $(if $(findstring --jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # maps.bpf.c comes first: bpftool 7.1 leaves a map's offset at 0 when its extern was linked before it.
-BPF_SRC   := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
+# Then those whose programs take long to load: libbpf loads the others meanwhile (program_loads.h).
+BPF_FIRST := $(patsubst %,bpf/%.bpf.c,maps sched iter)
+BPF_SRC   := $(BPF_FIRST) $(filter-out $(BPF_FIRST),$(wildcard bpf/*.bpf.c))
 BPF_HDR   := $(wildcard bpf/*.h vmlinux/*.h)
 SKEL      := $(OUT)/jankbpf.skel.h $(OUT)/jankbpf_plain.skel.h $(OUT)/calibrate.skel.h
 

@@ -47,6 +47,22 @@ static int keep(enum libbpf_print_level level, const char *fmt, va_list ap)
 	return 0;
 }
 
+#define REFUSAL_END "-- END PROG LOAD LOG --"
+
+void bpf_log__add_refusal(const char *name, const char *log)
+{
+	char *msg;
+	int len = asprintf(&msg, "prog '%s': BPF program load failed:\n%s" REFUSAL_END "\n", name,
+			   log);
+
+	if (len < 0)
+		return;
+	pthread_mutex_lock(&lock);
+	add(msg, len);
+	pthread_mutex_unlock(&lock);
+	free(msg);
+}
+
 void bpf_log__capture(void)
 {
 	used = 0;
@@ -63,10 +79,10 @@ const char *bpf_log__tail(unsigned lines)
 	return at;
 }
 
-/* libbpf puts this line after a verifier log. */
+/* libbpf puts this line after a verifier log, too. */
 bool bpf_log__has_refusal(void)
 {
-	return strstr(text, "-- END PROG LOAD LOG --") != NULL;
+	return strstr(text, REFUSAL_END) != NULL;
 }
 
 /* Lines that do not contain the reason. */

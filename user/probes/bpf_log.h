@@ -7,6 +7,9 @@
 
 void bpf_log__capture(void);
 
+/* Adds the verifier's log of a program that libbpf did not load. From any thread. */
+void bpf_log__add_refusal(const char *name, const char *log);
+
 /*
  * The last captured lines, at most `lines`, newest last: they contain the reason of a refusal. "":
  * nothing was captured.

@@ -13,17 +13,19 @@
 #include <unistd.h>
 
 #include "files/file.h"
+#include "probes/program_loads.h"
 
 #define HEAD_CNT (1u << 16)
 #define FILE_MAX (8 << 20) /* enough for all of them */
 
 struct kernel_types {
 	struct btf *btf;
-	uint32_t *next;		  /* by type: the next one in its list, or 0 */
-	uint32_t heads[HEAD_CNT]; /* by the hash of a name: its first type */
-	int fd;			  /* the memory file */
-	char path[32];		  /* its name, or "" */
-	int handlers[2];	  /* see serve_programs */
+	uint32_t *next;		     /* by type: the next one in its list, or 0 */
+	uint32_t heads[HEAD_CNT];    /* by the hash of a name: its first type */
+	int fd;			     /* the memory file */
+	char path[32];		     /* its name, or "" */
+	int handlers[2];	     /* see serve_programs */
+	struct program_loads *loads; /* or NULL */
 };
 
 /* --- names */
@@ -121,7 +123,8 @@ static int load_typed(struct bpf_program *prog, struct bpf_prog_load_opts *opts,
 	opts->attach_btf_id = id;
 	opts->expected_attach_type = attach;
 	return bpf_program__set_expected_attach_type(prog, attach)
-		       ?: bpf_program__set_type(prog, BPF_PROG_TYPE_TRACING);
+		       ?: bpf_program__set_type(prog, BPF_PROG_TYPE_TRACING)
+		       ?: program_loads__take(types->loads, prog, opts);
 }
 
 static int load_tracepoint(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
@@ -132,6 +135,19 @@ static int load_tracepoint(struct bpf_program *prog, struct bpf_prog_load_opts *
 static int load_iterator(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
 {
 	return load_typed(prog, opts, (void *)cookie, "bpf_iter_", BTF_KIND_FUNC);
+}
+
+void kernel_types__begin_loads(struct kernel_types *types, unsigned threads)
+{
+	types->loads = program_loads__new(threads);
+}
+
+int kernel_types__finish_loads(struct kernel_types *types)
+{
+	int ret = program_loads__finish(types->loads);
+
+	types->loads = NULL;
+	return ret;
 }
 
 static int serve_programs(struct kernel_types *types)

@@ -41,4 +41,11 @@ const char *kernel_types__path(const struct kernel_types *types);
  */
 int kernel_types__choose(struct kernel_types *types, const struct btf *wanted);
 
+/*
+ * Around one object's load: typed programs that it loads between the two may be loaded by threads
+ * (program_loads.h). The second one waits for them: 0 or -errno.
+ */
+void kernel_types__begin_loads(struct kernel_types *types, unsigned threads);
+int kernel_types__finish_loads(struct kernel_types *types);
+
 #endif

@@ -44,6 +44,7 @@ struct loader_opts {
 	bool compat_waits;		   /* some waits are of 32-bit programs (compat32.c) */
 	bool adjustable;		   /* loader__set_threshold will be called */
 	bool in_parts;			   /* what dispatches need is loaded and attached first */
+	unsigned load_threads;		   /* beside libbpf: see program_loads.h */
 	unsigned frequency_hz;
 	uint32_t stack_sz;	     /* bytes of a user stack that are copied; 0: none */
 	struct history_size history; /* entry_cnt 0: none */

@@ -330,6 +330,19 @@ static struct jankbpf *open_part(const struct loader *loader, bool first)
 	return NULL;
 }
 
+static int load_programs(const struct loader_opts *opts, struct jankbpf *skel)
+{
+	struct kernel_types *types = opts->types;
+	int ret, res;
+
+	if (!types)
+		return jankbpf__load(skel);
+	kernel_types__begin_loads(types, opts->load_threads);
+	ret = jankbpf__load(skel);
+	res = kernel_types__finish_loads(types);
+	return ret ?: res;
+}
+
 static int load_part(const struct loader *loader, struct jankbpf *skel, struct err *err)
 {
 	int ret = 0;
@@ -338,7 +351,7 @@ static int load_part(const struct loader *loader, struct jankbpf *skel, struct e
 	if (loader->opts.types && !loader->opts.btf_path && skel == loader->skel)
 		ret = kernel_types__choose(loader->opts.types, bpf_object__btf(skel->obj));
 	if (!ret)
-		ret = jankbpf__load(skel);
+		ret = load_programs(&loader->opts, skel);
 
 	if (bpf_log__has_refusal())
 		return err__set_exit(err, JANK_EXIT_CANNOT, -ret,

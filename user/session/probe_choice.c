@@ -14,6 +14,7 @@
 #include "probes/bpf_log.h"
 #include "probes/btf.h"
 #include "procfs/procinfo.h"
+#include "session/limits.h"
 #include "session/session_parts.h"
 
 /* Names the first 32-bit target; false: there is none. */
@@ -143,6 +144,7 @@ int session__open_probes(struct session *s, struct err *err)
 		.debugging = opts->debugging,
 		.adjustable = options__has_screen(opts) || opts->command == CMD_AGENT,
 		.in_parts = in_parts(opts),
+		.load_threads = limits__load_threads(),
 		.follow = opts->follow,
 		.uprobe_waits = opts->backend == BACKEND_UPROBE,
 		.no_marks = opts->marks == MARKS_NEVER,
