@@ -8,16 +8,18 @@
 #   make bench ROUNDS=3       quicker, less exact
 #   make bench BENCH=micro BEFORE=../before/jankbpf   beside another build of jankbpf
 
+BENCH_BIN := $(addprefix $(VARIANT)/bench_,epoll empty)
+BENCH_ENV  = BENCH_EPOLL=$(VARIANT)/bench_epoll BENCH_EMPTY=$(VARIANT)/bench_empty
 BENCH  ?=
 ROUNDS ?=
 BEFORE ?=
 
-bench: all $(VARIANT)/bench_epoll $(VARIANT)/bench_encoding #:measure the cost of tracing, beside its peers (as root)
-	$(Q)BENCH_EPOLL=$(VARIANT)/bench_epoll BENCH_ENCODING=$(VARIANT)/bench_encoding \
+bench: all $(BENCH_BIN) $(VARIANT)/bench_encoding #:measure the cost of tracing, beside its peers (as root)
+	$(Q)$(BENCH_ENV) BENCH_ENCODING=$(VARIANT)/bench_encoding \
 		BEFORE=$(BEFORE) tools/bench/bench.py $(if $(ROUNDS),--rounds $(ROUNDS)) --json $(OUT)/bench.json $(BENCH)
 
-bench-readme: all $(VARIANT)/bench_epoll $(VARIANT)/bench_encoding #:measure what the README says of the cost, and write it there (as root)
-	$(Q)BENCH_EPOLL=$(VARIANT)/bench_epoll tools/bench/bench.py --readme $(if $(ROUNDS),--rounds $(ROUNDS)) \
+bench-readme: all $(BENCH_BIN) $(VARIANT)/bench_encoding #:measure what the README says of the cost, and write it there (as root)
+	$(Q)$(BENCH_ENV) tools/bench/bench.py --readme $(if $(ROUNDS),--rounds $(ROUNDS)) \
 		--json $(OUT)/bench-readme.json
 	$(Q)tools/bench/readme.py $(OUT)/bench-readme.json
 
@@ -47,14 +49,14 @@ $(VARIANT)/bench_rate: $(VARIANT)/tools/bench_rate.o
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^
 
-$(VARIANT)/bench_epoll: $(VARIANT)/tools/bench_epoll.o
+$(VARIANT)/bench_epoll $(VARIANT)/bench_empty: $(VARIANT)/bench_%: $(VARIANT)/tools/bench_%.o
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lbpf
 
 $(VARIANT)/bench_encoding: $(VARIANT)/tools/bench_encoding.o $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lzstd
 
--include $(VARIANT)/tools/bench_epoll.d $(VARIANT)/tools/bench_rate.d $(VARIANT)/tools/bench_encoding.d
+-include $(VARIANT)/tools/bench_epoll.d $(VARIANT)/tools/bench_empty.d $(VARIANT)/tools/bench_rate.d $(VARIANT)/tools/bench_encoding.d
 
 .PHONY: bench bench-agent bench-governor bench-readme

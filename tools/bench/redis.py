@@ -10,10 +10,10 @@ from rounds import Rounds
 from targets import Redis, cpus
 
 OWN = (tracers.ALL_ON, tracers.NO_SAMPLES, tracers.MARKS, tracers.UPROBES)
-FEW = (tracers.ALL_ON, tracers.BPFTRACE_TRACEPOINTS, tracers.PERF_99)  # for many pairs
+FEW = (tracers.ALL_ON, tracers.EMPTY, tracers.BPFTRACE_TRACEPOINTS, tracers.PERF_99)  # for many pairs
 IDLE_S = 2.5  # after a calm second a process has marks: the load that follows meets them
 WARM_S = 1
-PEERS = (tracers.BPFTRACE_TRACEPOINTS, tracers.BPFTRACE_UPROBES, tracers.PERF_99,
+PEERS = (tracers.EMPTY, tracers.BPFTRACE_TRACEPOINTS, tracers.BPFTRACE_UPROBES, tracers.PERF_99,
          tracers.FUNCSLOWER)
 
 

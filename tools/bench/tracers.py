@@ -147,6 +147,8 @@ RAW = jankbpf("jankbpf by tp_btf (no syscall tracepoints)", "--disable-feature",
 BPFTRACE_UPROBES = bpftrace("bpftrace, uprobe + uretprobe", bpftrace_uprobes)
 BPFTRACE_TRACEPOINTS = bpftrace("bpftrace, tracepoints", bpftrace_tracepoints)
 PERF_99 = perf("perf record -F 99", "-F", "99", "-g")
+EMPTY = Tracer("empty programs at the same hooks", lambda target: [os.environ.get("BENCH_EMPTY", "bench_empty")],
+               r"^begun")
 FUNCSLOWER = bcc("bcc funcslower -U", "-U", "-m", "16")
 STRACE = strace("strace -c -f", "-c", "-f")
 
