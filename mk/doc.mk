@@ -1,38 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0
-# The man page (docs/jankbpf.8.in with parts from the program's own tables), and the completions of shells.
+# schema/options.tbl: the tables of commands and options in C, the man page (docs/jankbpf.8.in with their parts), and the
+# completions of shells. schema/options.py makes them without the program, which a cross build cannot run.
 
-MAN       := $(VARIANT)/jankbpf.8
-TEXTS     := $(VARIANT)/command_texts
-MAN_PARTS := options synopsis commands
-SHELLS    := bash zsh fish
+MAN         := $(VARIANT)/jankbpf.8
+SHELLS      := bash zsh fish
 COMPLETIONS := $(SHELLS:%=$(VARIANT)/jankbpf.%)
+OPTIONS_SRC := schema/options.py schema/options.tbl $(SHELLS:%=schema/completion/%)
+# Metrics are not served by default without the library of mk/serve.mk.
+options      = $(Q)$(PYTHON) schema/options.py $(1) VERSION=$(VERSION) \
+               METRICS_LISTEN=$(if $(findstring HAVE_MICROHTTPD,$(SERVE_DEFS)),127.0.0.1:9435,off) > $@
 
-# Builds for other machines do not need it; `install` does.
-all: $(if $(STATIC)$(CROSS_COMPILE),,doc)
-
--include $(VARIANT)/tools/command_texts.d
+all: doc
 
 doc: $(MAN) $(COMPLETIONS) #:build the man page and the shells' completions, under .output/
 
-$(TEXTS): $(VARIANT)/tools/command_texts.o $(patsubst %.c,$(VARIANT)/%.o,$(wildcard user/options/*.c)) $(LIB)
-	$(call msg,LINK,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
-
-ifneq ($(CROSS_COMPILE),)
-$(MAN) $(COMPLETIONS): FORCE
-	$(Q)$(MAKE) CROSS_COMPILE= STATIC= SANITIZE= doc
-	$(Q)mkdir -p $(@D); cp .output/rel/$(@F) $@
-else
-$(MAN): docs/jankbpf.8.in $(TEXTS)
-	$(call msg,MAN,$@)
-	$(Q)for part in $(MAN_PARTS); do $(TEXTS) $$part > $@.$$part || exit 1; done
-	$(Q)sed -e 's/@VERSION@/$(VERSION)/' -e '/^@OPTIONS@$$/{r $@.options' -e 'd}' \
-		-e '/^@SYNOPSIS@$$/{r $@.synopsis' -e 'd}' -e '/^@COMMANDS@$$/{r $@.commands' -e 'd}' $< > $@
-
-$(COMPLETIONS): $(TEXTS)
+$(VARIANT)/options.inc: $(OPTIONS_SRC)
+	@mkdir -p $(@D)
 	$(call msg,GEN,$@)
-	$(Q)$(TEXTS) $(@:$(VARIANT)/jankbpf.%=%) > $@
-endif
+	$(call options,table)
+
+$(VARIANT)/user/options/options_table.o: $(VARIANT)/options.inc
+$(VARIANT)/user/options/options_table.o: CPPFLAGS += -I$(VARIANT)
+
+$(MAN): docs/jankbpf.8.in $(OPTIONS_SRC)
+	@mkdir -p $(@D)
+	$(call msg,MAN,$@)
+	$(call options,man $<)
+
+$(COMPLETIONS): $(OPTIONS_SRC)
+	@mkdir -p $(@D)
+	$(call msg,GEN,$@)
+	$(call options,$(@:$(VARIANT)/jankbpf.%=%))
 
 install: install-man install-completions
 install-man: $(MAN)
@@ -54,6 +52,4 @@ uninstall: uninstall-doc
 uninstall-doc:
 	$(Q)rm -f $(DESTDIR)$(MANDIR)/man8/jankbpf.8 $(addprefix $(DESTDIR)$(DATADIR)/,$(BASH_FILE) $(ZSH_FILE) $(FISH_FILE))
 
-FORCE:
-
-.PHONY: doc FORCE install-man install-completions uninstall-doc
+.PHONY: doc install-man install-completions uninstall-doc

@@ -6,3 +6,7 @@ compile_commands.json: FORCE #:build the compile lines of the program and its te
 	$(call msg,GEN,$@)
 	$(Q){ $(MAKE) -nB V=1 all && $(MAKE) -nB V=1 SANITIZE=$(TEST_SANITIZE) unit-bin bpf-bin fuzz-bin; } >$(OUT)/compile_lines
 	$(Q)tools/compile_commands <$(OUT)/compile_lines >$@
+
+FORCE:
+
+.PHONY: FORCE

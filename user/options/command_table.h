@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Table of commands, one row each: the parser, --help, `help COMMAND`, the man page and the
- * completions iterate over it. Static storage; any thread.
+ * Commands, one row each, and the shells' completions, as schema/options.py makes them. Static
+ * storage; any thread.
  */
 #ifndef JANK_OPTIONS_COMMAND_TABLE_H
 #define JANK_OPTIONS_COMMAND_TABLE_H
@@ -9,24 +9,22 @@
 #include "options/options.h"
 #include <stddef.h>
 
-#define COMMAND_USAGE_MAX 3
-
-/* What the words of a command are that are not options; for completions. */
-enum operand { OPERAND_NONE, OPERAND_FILES, OPERAND_COMMAND, OPERAND_SHELL };
-
 struct command_row {
 	enum command command;
 	const char *name;
-	const char *usage[COMMAND_USAGE_MAX]; /* after "jankbpf "; NULL: no more */
-	const char *summary;		      /* part of a sentence, for lists */
-	const char *details;		      /* two or three sentences */
-	const char *more;		      /* further sentences for the man page; NULL: none */
-	const char *example, *example_is;     /* a command line, and its effect */
-	enum operand operand;
+	const char *help; /* of `help COMMAND` */
 };
 
 extern const struct command_row command_rows[];
 extern const size_t command_row_cnt;
+extern const char help_text[]; /* of --help */
+
+struct completion_script {
+	const char *shell, *text;
+};
+
+extern const struct completion_script completion_scripts[];
+extern const size_t completion_script_cnt;
 
 /* NULL: no command has this name. */
 const struct command_row *command__named(const char *name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keys of the configuration, and its print. */
+/* Values of the keys of the configuration, and its print. */
 #include "options/config.h"
 
 #include <errno.h>
@@ -9,86 +9,6 @@
 
 #include "base/strbuf.h"
 #include "options/override.h"
-
-#define SAME(section, name, live)                                                                  \
-	{                                                                                          \
-		section, name, name, live                                                          \
-	}
-
-/* In the options, the section stands before the key. */
-#define OF_BACKEND(section, key)                                                                   \
-	{                                                                                          \
-		section, key, section "-" key, false                                               \
-	}
-
-#define OF_EACH_BACKEND(section)                                                                   \
-	OF_BACKEND(section, "ca-file"), OF_BACKEND(section, "cert-file"),                          \
-		OF_BACKEND(section, "key-file"), OF_BACKEND(section, "proxy"),                     \
-		OF_BACKEND(section, "timeout"), OF_BACKEND(section, "compress")
-
-/* In the order of sections in deploy/jankbpf.conf, whose test compares both. */
-const struct config_key config_keys[] = {
-	SAME("select", "all", false),
-	SAME("select", "comm", false),
-	SAME("select", "uid", false),
-	SAME("select", "cgroup", false),
-	SAME("select", "loop", false),
-	SAME("select", "loop-file", false),
-	SAME("select", "main-thread", false),
-	SAME("block", "threshold", true),
-	SAME("block", "hang", false),
-	SAME("block", "startup", false),
-	SAME("block", "fps", true),
-	SAME("block", "debugging", false),
-	SAME("block", "concern", true),
-	SAME("block", "ignore", true),
-	SAME("probe", "backend", false),
-	SAME("probe", "marks", false),
-	SAME("probe", "frequency", false),
-	SAME("probe", "stack-bytes", false),
-	SAME("probe", "btf", false),
-	SAME("limits", "records-per-signature", true),
-	SAME("limits", "records-per-second", true),
-	SAME("limits", "max-signatures", false),
-	SAME("limits", "cpu", true),
-	SAME("limits", "cpu-recover", true),
-	SAME("limits", "keep", false),
-	SAME("limits", "max-size", false),
-	SAME("store", "output", false),
-	SAME("store", "format", false),
-	SAME("store", "interval", true),
-	SAME("store", "qualifier", false),
-	SAME("store", "journal", false),
-	SAME("store", "redact", false),
-	SAME("store", "redact-key", false),
-	SAME("store", "spool", false),
-	SAME("store", "spool-max", false),
-	{ "store", "user", "records-user", false },
-	OF_BACKEND("clickhouse", "url"),
-	OF_BACKEND("clickhouse", "database"),
-	OF_BACKEND("clickhouse", "user"),
-	OF_BACKEND("clickhouse", "password-file"),
-	OF_EACH_BACKEND("clickhouse"),
-	OF_BACKEND("otlp", "url"),
-	OF_BACKEND("otlp", "token-file"),
-	OF_BACKEND("otlp", "signals"),
-	OF_EACH_BACKEND("otlp"),
-	{ "metrics", "listen", "metrics-listen", false },
-	{ "metrics", "textfile", "metrics-textfile", false },
-	{ "metrics", "cert-file", "metrics-cert-file", false },
-	{ "metrics", "key-file", "metrics-key-file", false },
-	{ "metrics", "user", "metrics-user", false },
-	{ "metrics", "password-file", "metrics-password-file", false },
-	SAME("agent", "control", false),
-	SAME("agent", "host-name", false),
-	SAME("notify", "on-block", false),
-	SAME("notify", "on-hang", false),
-	SAME("notify", "on-new", false),
-	SAME("notify", "react-timeout", false),
-	SAME("notify", "react-rate", false),
-};
-
-const size_t config_key_cnt = sizeof(config_keys) / sizeof(*config_keys);
 
 const struct option_row *config_key__row(const struct config_key *key)
 {

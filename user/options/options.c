@@ -16,11 +16,9 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "options/command_table.h"
-#include "options/completion.h"
 #include "options/config.h"
 #include "options/options_parse.h"
 #include "options/options_table.h"
-#include "options/options_text.h"
 
 /* Keeps the nearest word, if any, for the next refuse. */
 static void set_meant(struct parse *p, const char *before, const struct nearest *near)
@@ -55,7 +53,7 @@ static const struct option_row *find_key(const struct parse *p, int key)
 
 		if (!row->name || row->key != key)
 			continue;
-		if (!ret || option__is_of(row, p->opts->command))
+		if (!ret || row->commands & (1u << p->opts->command))
 			ret = row;
 	}
 	return ret;
@@ -136,15 +134,14 @@ static int set_shell(struct parse *p, const char *word)
 	struct nearest near;
 
 	nearest__init(&near, word, strlen(word));
-	for (const char *at = completion_shells; *at;) {
-		size_t len = strcspn(at, "|");
+	for (size_t i = 0; i < completion_script_cnt; i++) {
+		const char *shell = completion_scripts[i].shell;
 
-		if (len == strlen(word) && !strncmp(at, word, len)) {
+		if (!strcmp(shell, word)) {
 			p->opts->shell = word;
 			return 0;
 		}
-		nearest__offer(&near, at, len);
-		at += len + (at[len] == '|');
+		nearest__offer(&near, shell, strlen(shell));
 	}
 	set_meant(p, "", &near);
 	return parse__refuse(p, "'%.60s' is no shell that can be completed: give bash, zsh or fish",
@@ -183,6 +180,13 @@ static int add_word(struct parse *p, const char *word)
 
 static void explain(struct parse *p, const char *word);
 
+/* True if several rows have its name, each for other commands: they are neighbours. */
+static bool is_shared(const struct option_row *row)
+{
+	return (row > option_rows && row[-1].key == row->key) ||
+	       (row + 1 < option_rows + option_row_cnt && row[1].key == row->key);
+}
+
 /* argp's callback: nonzero ends the parse, ARGP_ERR_UNKNOWN passes. */
 static error_t on_key(int key, char *arg, struct argp_state *state)
 {
@@ -203,7 +207,7 @@ static error_t on_key(int key, char *arg, struct argp_state *state)
 		row = find_key(p, key);
 		if (!row)
 			return ARGP_ERR_UNKNOWN;
-		if (!p->named && option__is_shared(row)) {
+		if (!p->named && is_shared(row)) {
 			set_early(p, row, arg);
 		} else {
 			set_option(p, row, arg);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Options of a run. Tables of options and commands drive the parser, --help, the man page and the
- * completions.
+ * Options of a run. schema/options.tbl has their names, ranges, defaults and texts; of it come the
+ * tables of the parser, --help, the man page and the completions.
  */
 #ifndef JANK_OPTIONS_OPTIONS_H
 #define JANK_OPTIONS_OPTIONS_H
@@ -36,7 +36,7 @@ enum command {
 	CMD_HELP,
 	CMD_VERSION
 };
-/* In the order of the words in the option table. */
+/* In the order of the words in schema/options.tbl. */
 enum probe_backend { BACKEND_AUTO, BACKEND_KERNEL, BACKEND_UPROBE };
 enum marks { MARKS_AUTO, MARKS_ALWAYS, MARKS_NEVER };
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
@@ -165,7 +165,7 @@ struct options {
 	int word_cnt;
 	int verbosity;	   /* -v minus -q */
 	const char *topic; /* of CMD_HELP: a command's name; NULL: all of them */
-	const char *shell; /* of CMD_COMPLETION: a word of completion_shells */
+	const char *shell; /* of CMD_COMPLETION: of completion_scripts */
 };
 
 /* True for the commands that trace and report blocks. */
@@ -194,15 +194,9 @@ static inline bool options__has_screen(const struct options *opts)
 int options__parse(int argc, char **argv, struct options *ret, struct err *err);
 void options__free(struct options *opts);
 
-/*
- * Printers on stdout. The topic is a command's name, or NULL for all. The man page's parts are
- * OPTIONS, SYNOPSIS and the list of commands.
- */
+/* Printers on stdout. The topic is a command's name, or NULL for all. */
 void options__print_help(const char *topic);
 void options__print_version(void);
 bool options__print_completion(const char *shell); /* false: the shell is not known */
-void options__print_man(void);
-void options__print_man_synopsis(void);
-void options__print_man_commands(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Table of options, one row each: the parser, --help and the man page iterate over it. */
+/* Table of options, one row each, made of schema/options.tbl. Static storage; any thread. */
 #ifndef JANK_OPTIONS_OPTIONS_TABLE_H
 #define JANK_OPTIONS_OPTIONS_TABLE_H
 
@@ -9,25 +9,6 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-enum section {
-	SECTION_TARGET,
-	SECTION_BLOCK,
-	SECTION_PROBE,
-	SECTION_STOP,
-	SECTION_OUTPUT,
-	SECTION_AGENT,
-	SECTION_SEND,
-	SECTION_FLEET,
-	SECTION_OTHER,
-	SECTION_TEST,
-	SECTION_CNT,
-};
-
-struct section_info {
-	const char *title;
-	const char *example, *example_is; /* a command line, and its effect */
-};
-
 struct option_row;
 
 /* Stores arg (NULL if the option takes none). Returns 0, or -errno with a message. */
@@ -35,8 +16,7 @@ typedef int option_set_fn(struct options *opts, const struct option_row *row, co
 			  struct err *err);
 
 struct option_row {
-	enum section section;
-	int key;	    /* letter of the short form, or KEY_* if there is none */
+	int key;	    /* letter of the short form, or a number from 256 on */
 	const char *name;   /* long form; NULL: the row describes what follows -- */
 	const char *arg;    /* name of the argument; NULL: takes none */
 	const char *def;    /* default, as the user would type it; NULL: none */
@@ -46,13 +26,10 @@ struct option_row {
 	uint64_t min, max;  /* range */
 	bool zero;	    /* 0 is allowed although it is below min */
 	int value;	    /* for options that stand for one value */
-	const char *help;   /* one line */
-	const char *more;   /* further sentences for the man page; NULL: none */
 };
 
 extern const struct option_row option_rows[];
 extern const size_t option_row_cnt;
-extern const struct section_info option_sections[SECTION_CNT];
 
 option_set_fn option__set_time, option__set_long_time, option__set_size, option__set_count,
 	option__set_unsigned;
