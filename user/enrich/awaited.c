@@ -25,16 +25,6 @@
 #define TEXT_MAX     (256 << 10)
 #define CHILDREN_MAX 1024
 
-bool awaited__set(struct awaited *ret, const struct fd_holders *found)
-{
-	uint32_t pid = (uint32_t)fd_holders__only(found);
-
-	*ret = (struct awaited){ .pid = pid, .tid = pid };
-	if (found->cnt > 1)
-		ret->several = *found;
-	return pid;
-}
-
 /* --- locks, and ends of threads */
 
 static bool find_owner(uint32_t pid, uint32_t tid, struct awaited *ret)

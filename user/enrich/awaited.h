@@ -34,6 +34,9 @@ bool awaited__find(uint32_t pid, uint32_t tid, const struct blocked_call *call,
 bool awaited__other_end(uint32_t pid, uint32_t tid, const struct blocked_call *call,
 			const struct jank_rec_waited *known, struct awaited *ret);
 
+/* Also there: sets *ret from the processes that were found. False: there is not exactly one. */
+bool awaited__set(struct awaited *ret, const struct fd_holders *found);
+
 /*
  * awaited_grab.c: an X server serves all clients in its main thread. Finds the client that has
  * grabbed the server, for a wait of this thread of the server, while another client waits at the
@@ -43,9 +46,6 @@ bool awaited__other_end(uint32_t pid, uint32_t tid, const struct blocked_call *c
 #define X_SOCKETS "/.X11-unix/X" /* in the names of its sockets */
 bool awaited__grabber(uint32_t pid, uint32_t tid, const struct blocked_call *call, uint64_t socket,
 		      struct awaited *ret);
-
-/* Sets *ret from the processes that were found. False: there is not exactly one. */
-bool awaited__set(struct awaited *ret, const struct fd_holders *found);
 
 /*
  * The parser of /proc/locks, for tests: the lock that the process waits for (-1: a lock of an open

@@ -29,6 +29,16 @@
 #define WAIT_FUSE  "request_wait_answer" /* fs/fuse/dev.c */
 #define OTHER_FUSE "fuse_"
 
+bool awaited__set(struct awaited *ret, const struct fd_holders *found)
+{
+	uint32_t pid = (uint32_t)fd_holders__only(found);
+
+	*ret = (struct awaited){ .pid = pid, .tid = pid };
+	if (found->cnt > 1)
+		ret->several = *found;
+	return pid;
+}
+
 /* The waiting thread, and what it waits for. */
 struct end {
 	uint32_t pid, tid;

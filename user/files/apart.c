@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <poll.h>
 #include <pthread.h>
@@ -16,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
@@ -27,7 +29,6 @@
 #include "base/socket.h"
 #include "base/thread.h"
 #include "files/broker.h"
-#include "files/file.h"
 #include "files/proc.h"
 
 #define SHARED_SZ   (64 * 1024)
@@ -98,6 +99,26 @@ static struct {
  * threads
  */
 
+/*
+ * A file system without blocks has its content from the kernel, but for those in memory, and those
+ * whose daemon or lower file system says nothing.
+ */
+bool apart__is_generated(int fd, const struct stat *st)
+{
+	static const unsigned long others[] = { TMPFS_MAGIC, RAMFS_MAGIC, HUGETLBFS_MAGIC,
+						FUSE_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC };
+	struct statfs fs;
+
+	if (st->st_blocks) /* spares most files the call */
+		return false;
+	if (fstatfs(fd, &fs))
+		return true;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if ((unsigned long)fs.f_type == others[i])
+			return false;
+	return !fs.f_blocks;
+}
+
 static int64_t read_file(int handle, const struct request *req, char *to)
 {
 	char path[32] = "/proc/self/fd/";
@@ -114,7 +135,7 @@ static int64_t read_file(int handle, const struct request *req, char *to)
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && !openfile__is_generated(fd, &st)) {
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && !apart__is_generated(fd, &st)) {
 		n = pread(fd, to, req->len, req->at);
 		n = n < 0 ? -errno : n;
 	}

@@ -73,4 +73,12 @@ int apart__stat_link(const char *path, struct stat *ret);
 /* How many reads timed out, or were refused because of earlier timeouts. */
 uint64_t apart__refused_cnt(void);
 
+/*
+ * True for a file that the kernel makes while it is read (procfs, debugfs, tracefs, …): its mode
+ * lets anybody read it, but its content is that of the privileges with which it is opened, or only
+ * a directory above it is closed to others. fd: not O_PATH; st: of it. May wait for the file's
+ * daemon where an open may.
+ */
+bool apart__is_generated(int fd, const struct stat *st);
+
 #endif

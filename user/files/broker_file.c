@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "files/apart.h"
 #include "files/file.h"
 #include "files/proc.h"
 
@@ -25,7 +26,7 @@ static int take(int fd, bool allowed)
  */
 static bool is_generated(int fd, const struct stat *st)
 {
-	return !(fcntl(fd, F_GETFL) & O_PATH) && openfile__is_generated(fd, st);
+	return !(fcntl(fd, F_GETFL) & O_PATH) && apart__is_generated(fd, st);
 }
 
 static bool is_for_all(int fd, const struct stat *st)

@@ -68,14 +68,6 @@ int openfile__in_root_no_links(const char *root, const char *path, struct stat *
 int openfile__handle(int handle, struct stat *st);
 
 /*
- * True for a file that the kernel makes while it is read (procfs, debugfs, tracefs, …): its mode
- * lets anybody read it, but its content is that of the privileges with which it is opened, or only
- * a directory above it is closed to others. fd: not O_PATH; st: of it. May wait for the file's
- * daemon where an open may.
- */
-bool openfile__is_generated(int fd, const struct stat *st);
-
-/*
  * True if the file system answers without a daemon or server: it is on a block device, or it is
  * mounted in our own namespace and has a local type. Files of other file systems stay O_PATH
  * descriptors, which image__read reads through the helper process.

@@ -159,26 +159,6 @@ static bool trusts_for(dev_t dev, uint32_t pid)
 	return ret;
 }
 
-/*
- * A file system without blocks has its content from the kernel, but for those in memory, and those
- * whose daemon or lower file system says nothing.
- */
-bool openfile__is_generated(int fd, const struct stat *st)
-{
-	static const unsigned long others[] = { TMPFS_MAGIC, RAMFS_MAGIC, HUGETLBFS_MAGIC,
-						FUSE_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC };
-	struct statfs fs;
-
-	if (st->st_blocks) /* spares most files the call */
-		return false;
-	if (fstatfs(fd, &fs))
-		return true;
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		if ((unsigned long)fs.f_type == others[i])
-			return false;
-	return !fs.f_blocks;
-}
-
 /* --- opening */
 
 /* The process of a path below /proc/PID; 0: another path. */

@@ -6,7 +6,6 @@
  */
 #include "options/config.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ini.h>
@@ -192,13 +191,6 @@ static void look_at_section(struct reading *r, char *line)
 		fault(r, "text after the ]: write a key or a comment on a line of its own");
 }
 
-bool config__is_key(const char *key, const char *word)
-{
-	for (; *key && (*key == *word || (*key == '-' && *word == '_')); key++)
-		word++;
-	return !*key && !*word;
-}
-
 static const struct config_key *find_key(const char *section, const char *word)
 {
 	for (size_t i = 0; i < config_key_cnt; i++)
@@ -249,16 +241,6 @@ static char *keep_text(struct reading *r)
 	if (text)
 		texts[r->ret->text_cnt++] = text;
 	return text;
-}
-
-int config__read_switch(const char *text)
-{
-	static const char *const words[] = { "no", "yes", "false", "true", "off", "on", "0", "1" };
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (!strcmp(text, words[i]))
-			return i % 2;
-	return -EINVAL;
 }
 
 /* -p takes the place of the whole selection. */

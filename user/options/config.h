@@ -22,6 +22,9 @@ extern const size_t config_key_cnt;
 /* Is it that key? Underscores may stand for hyphens. */
 bool config__is_key(const char *key, const char *word);
 
+/* 1: on. 0: off. -EINVAL: neither. */
+int config__read_switch(const char *text);
+
 /* The option's row, of those that agent takes. */
 const struct option_row *config_key__row(const struct config_key *key);
 

@@ -22,7 +22,4 @@ int config_override__take(struct options *opts, struct override *override, const
 /* The section is complete. 0, or -EINVAL with a message. */
 int config_override__end(const struct override *override, struct err *err);
 
-/* 1: on. 0: off. -EINVAL: neither. */
-int config__read_switch(const char *text);
-
 #endif

@@ -22,6 +22,23 @@ const struct option_row *config_key__row(const struct config_key *key)
 	return NULL;
 }
 
+bool config__is_key(const char *key, const char *word)
+{
+	for (; *key && (*key == *word || (*key == '-' && *word == '_')); key++)
+		word++;
+	return !*key && !*word;
+}
+
+int config__read_switch(const char *text)
+{
+	static const char *const words[] = { "no", "yes", "false", "true", "off", "on", "0", "1" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strcmp(text, words[i]))
+			return i % 2;
+	return -EINVAL;
+}
+
 int options__keep_value(struct options *opts, const struct option_row *row, const char *arg)
 {
 	char **at = &opts->values[row - option_rows];

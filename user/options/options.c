@@ -1,33 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Parser of the command line, on top of glibc's argp. argp is silent and never exits: stdout is for
- * records only, and tests need the message. Its refusals are explained here.
+ * records only, and tests need the message.
  */
 #include "options/options.h"
 
 #include <argp.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/nearest.h"
 #include "base/strbuf.h"
-#include "base/text.h"
 #include "options/command_table.h"
 #include "options/config.h"
 #include "options/options_parse.h"
 #include "options/options_table.h"
-
-/* Keeps the nearest word, if any, for the next refuse. */
-static void set_meant(struct parse *p, const char *before, const struct nearest *near)
-{
-	p->meant[0] = '\0';
-	if (near->best)
-		snprintf(p->meant, sizeof(p->meant), "%s%.*s", before, (int)near->best_len,
-			 near->best);
-}
 
 /* --- callbacks of argp */
 
@@ -41,22 +30,6 @@ static int set_option(struct parse *p, const struct option_row *row, const char 
 		p->code = err__set(p->err, ENOMEM, "out of memory");
 	p->done = row->set == option__set_command;
 	return p->code;
-}
-
-/* The row of a key that the command takes; else any; else NULL. */
-static const struct option_row *find_key(const struct parse *p, int key)
-{
-	const struct option_row *ret = NULL;
-
-	for (size_t i = 0; i < option_row_cnt; i++) {
-		const struct option_row *row = &option_rows[i];
-
-		if (!row->name || row->key != key)
-			continue;
-		if (!ret || row->commands & (1u << p->opts->command))
-			ret = row;
-	}
-	return ret;
 }
 
 /*
@@ -73,7 +46,7 @@ static void set_early(struct parse *p, const struct option_row *row, const char 
 
 static int set_again(struct parse *p)
 {
-	const struct option_row *row = p->early ? find_key(p, p->early->key) : NULL;
+	const struct option_row *row = p->early ? parse__find_key(p, p->early->key) : NULL;
 
 	if (!row || p->given[row - option_rows])
 		return 0;
@@ -93,7 +66,7 @@ static const struct command_row *find_command(struct parse *p, const char *word)
 	nearest__init(&near, word, strlen(word));
 	for (size_t i = 0; i < command_row_cnt; i++)
 		nearest__offer(&near, command_rows[i].name, strlen(command_rows[i].name));
-	set_meant(p, "", &near);
+	parse__set_meant(p, "", &near);
 	return NULL;
 }
 
@@ -143,7 +116,7 @@ static int set_shell(struct parse *p, const char *word)
 		}
 		nearest__offer(&near, shell, strlen(shell));
 	}
-	set_meant(p, "", &near);
+	parse__set_meant(p, "", &near);
 	return parse__refuse(p, "'%.60s' is no shell that can be completed: give bash, zsh or fish",
 			     word);
 }
@@ -178,8 +151,6 @@ static int add_word(struct parse *p, const char *word)
 	return refuse_word(p, word);
 }
 
-static void explain(struct parse *p, const char *word);
-
 /* True if several rows have its name, each for other commands: they are neighbours. */
 static bool is_shared(const struct option_row *row)
 {
@@ -195,7 +166,7 @@ static error_t on_key(int key, char *arg, struct argp_state *state)
 
 	if (key == ARGP_KEY_ERROR) {
 		if (!p->code && !p->done && p->next < state->argc)
-			explain(p, state->argv[p->next]);
+			parse__explain(p, state->argv[p->next]);
 		return 0;
 	}
 	if (key == ARGP_KEY_ARG && state->quoted && p->opts->command == CMD_TRACE) {
@@ -204,7 +175,7 @@ static error_t on_key(int key, char *arg, struct argp_state *state)
 	} else if (key == ARGP_KEY_ARG) {
 		add_word(p, arg);
 	} else {
-		row = find_key(p, key);
+		row = parse__find_key(p, key);
 		if (!row)
 			return ARGP_ERR_UNKNOWN;
 		if (!p->named && is_shared(row)) {
@@ -217,90 +188,6 @@ static error_t on_key(int key, char *arg, struct argp_state *state)
 		state->next = state->argc;
 	p->next = state->next;
 	return p->code ? EINVAL : 0;
-}
-
-/* --- explain what argp refuses: argp only returns where it stopped */
-
-/* Keeps the long option that is nearest to the word, among those of a command that is known. */
-static void guess_long(struct parse *p, const char *word, size_t len)
-{
-	struct nearest near;
-
-	nearest__init(&near, word, len);
-	for (size_t i = 0; i < option_row_cnt; i++)
-		if (option_rows[i].name &&
-		    (!p->named || option_rows[i].commands & (1u << p->opts->command)))
-			nearest__offer(&near, option_rows[i].name, strlen(option_rows[i].name));
-	set_meant(p, "--", &near);
-}
-
-/* "-json" may be meant as --json. */
-static void explain_short(struct parse *p, const char *letters)
-{
-	const char *word = letters;
-
-	for (; *letters; letters++) {
-		const struct option_row *row = find_key(p, (unsigned char)*letters);
-
-		if (!row) {
-			if (strlen(word) > 2)
-				guess_long(p, word, strcspn(word, "="));
-			parse__refuse(p, "unknown option '-%c'", *letters);
-			return;
-		}
-		if (row->arg) {
-			parse__refuse(p, "-%c needs its %s", *letters, row->arg);
-			return;
-		}
-	}
-}
-
-/*
- * Counts the rows that start with the len bytes at name; an exact match counts alone. Returns their
- * names and the last row.
- */
-static int match_long(const char *name, size_t len, struct strbuf *names,
-		      const struct option_row **ret)
-{
-	int cnt = 0;
-
-	for (const struct option_row *row = option_rows; row < option_rows + option_row_cnt;
-	     row++) {
-		if (!row->name || strncmp(row->name, name, len))
-			continue;
-		*ret = row;
-		if (!row->name[len])
-			return 1;
-		strbuf__addf(names, "%s--%s", cnt++ ? " or " : "", row->name);
-	}
-	return cnt;
-}
-
-static void explain_long(struct parse *p, const char *name)
-{
-	struct strbuf names = STRBUF_INIT;
-	size_t len = strcspn(name, "=");
-	const struct option_row *row = NULL;
-	int cnt = match_long(name, len, &names, &row), shown = len > 60 ? 60 : (int)len;
-
-	if (!cnt) {
-		guess_long(p, name, len);
-		parse__refuse(p, "unknown option '--%.*s'", shown, name);
-	} else if (cnt > 1)
-		parse__refuse(p, "'--%.*s' may be %s", shown, name, strbuf__str(&names));
-	else if (row->arg)
-		parse__refuse(p, "--%s needs its %s", row->name, row->arg);
-	else
-		parse__refuse(p, "--%s takes no argument", row->name);
-	strbuf__free(&names);
-}
-
-static void explain(struct parse *p, const char *word)
-{
-	if (!strncmp(word, "--", 2))
-		explain_long(p, word + 2);
-	else
-		explain_short(p, word + 1);
 }
 
 /* --- run */

@@ -1,44 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Checks of a whole command line: options that exclude, need or imply each other; the refusal. */
+/* Checks of a whole command line: options that exclude, need or imply each other. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/strbuf.h"
-#include "base/text.h"
 #include "options/command_table.h"
 #include "options/config.h"
 #include "options/options_parse.h"
 #include "options/options_table.h"
-
-/* Adds where to read on: after a command its own help. */
-static void add_advice(const struct parse *p, struct strbuf *sb)
-{
-	if (p->meant[0])
-		strbuf__addf(sb, "; did you mean '%s'? See", p->meant);
-	else
-		strbuf__adds(sb, "; see");
-	if (p->named && p->opts->command != CMD_HELP)
-		strbuf__addf(sb, " jankbpf %s --help", command__row(p->opts->command)->name);
-	else
-		strbuf__adds(sb, " jankbpf --help");
-}
-
-int parse__refuse(struct parse *p, const char *fmt, ...)
-{
-	struct strbuf sb = STRBUF_INIT, clean = STRBUF_INIT;
-	va_list ap;
-
-	va_start(ap, fmt);
-	strbuf__vaddf(&sb, fmt, ap);
-	va_end(ap);
-	add_advice(p, &sb);
-	text__add_clean(&clean, strbuf__str(&sb));
-	p->code = err__set_exit(p->err, JANK_EXIT_USAGE, EINVAL, "%s", strbuf__str(&clean));
-	strbuf__free(&sb);
-	strbuf__free(&clean);
-	return p->code;
-}
 
 static bool is_given(const struct parse *p, const void *member)
 {

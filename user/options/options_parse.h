@@ -3,6 +3,7 @@
 #ifndef JANK_OPTIONS_OPTIONS_PARSE_H
 #define JANK_OPTIONS_OPTIONS_PARSE_H
 
+#include "base/nearest.h"
 #include "options/options.h"
 #include "options/options_table.h"
 
@@ -22,9 +23,19 @@ struct parse {
 };
 
 /*
- * Sets the error: the message, cleaned for a terminal, and where to read on. Returns -EINVAL.
+ * --- options_refuse.c. Sets the error: the message, cleaned for a terminal, and where to read on.
+ * Returns -EINVAL.
  */
 int parse__refuse(struct parse *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Refuses the word at which argp stopped. */
+void parse__explain(struct parse *p, const char *word);
+
+/* Keeps the nearest word, if any, with `before` before it, for the next refusal. */
+void parse__set_meant(struct parse *p, const char *before, const struct nearest *near);
+
+/* The row of a key that the command takes; else any; else NULL. */
+const struct option_row *parse__find_key(const struct parse *p, int key);
 
 /*
  * Checks the whole command line after its last word, and completes the options that depend on

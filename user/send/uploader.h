@@ -33,6 +33,8 @@ int uploader__begin(struct uploader *uploader, struct err *err);
 void *uploader__run(void *uploader); /* the thread */
 void uploader__end(struct uploader *uploader);
 
+/* --- uploader_end.c */
+
 /* Waits. True: the run ends. */
 bool uploader__wait(struct uploader *uploader, uint64_t ms);
 

@@ -91,20 +91,6 @@ void analysis__free(struct analysis *analysis)
 	analysis->part = NULL;
 }
 
-uint64_t analysis__weight(const struct analysis *analysis, size_t i, size_t part)
-{
-	const struct sample *sample = &analysis->block->samples[i];
-	uint32_t state = analysis->block->cause.parts[part].state;
-
-	if (sample->state != state)
-		return state == JANK_STATE_RUNNABLE ? sample->runnable_ns : 0;
-	if (analysis->part[i] != (int)part)
-		return 0;
-	if (state != JANK_STATE_RUNNABLE && sample->ns > sample->runnable_ns)
-		return sample->ns - sample->runnable_ns;
-	return sample->ns ? sample->ns : 1;
-}
-
 static bool is_in(const struct sample *sample, const struct frame *frame)
 {
 	const struct frame *app = stack__frame_in(&sample->stack, sample->state);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Compares the waits of a part: reason, object and call. */
+/* Weighs the samples of a part, and compares its waits: reason, object and call. */
 #include "verdict/analysis.h"
 
 #include <string.h>
@@ -10,6 +10,22 @@
 
 /* Compared with each sample of the part: bounds the work for a block of thousands of waits. */
 #define CANDIDATE_MAX 64
+
+uint64_t analysis__weight(const struct analysis *analysis, size_t i, size_t part)
+{
+	const struct sample *sample = &analysis->block->samples[i];
+	uint32_t state = analysis->block->cause.parts[part].state;
+
+	if (sample->state != state)
+		return state == JANK_STATE_RUNNABLE ? sample->runnable_ns : 0;
+	if (analysis->part[i] != (int)part)
+		return 0;
+	if (state != JANK_STATE_RUNNABLE && sample->ns > sample->runnable_ns)
+		return sample->ns - sample->runnable_ns;
+	return sample->ns ? sample->ns : 1;
+}
+
+/* --- which waits are the same */
 
 static bool is_known(const struct jank_rec_waited *a, const struct jank_rec_waited *b,
 		     unsigned flag)

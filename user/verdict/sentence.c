@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/text.h"
 #include "model/stack.h"
 #include "verdict/analysis.h"
 
@@ -16,18 +15,6 @@
 #define NEARLY_ALL   0.9
 #define PRESSURE_PCT 5 /* threshold for mentioning it */
 #define ENDERS_SHOWN 3 /* `enders` has all of them */
-
-void sentence__add_thread(struct strbuf *sb, const struct block *block)
-{
-	if (block->tid == block->pid)
-		strbuf__adds(sb, "main thread");
-	else if (block->thread && *block->thread) {
-		strbuf__adds(sb, "thread '");
-		words__add_name(sb, block->thread);
-		strbuf__adds(sb, "'");
-	} else
-		strbuf__addf(sb, "thread %" PRIu32, block->tid);
-}
 
 /* --- a clause for time off the CPU: the object of the wait, and the place */
 
@@ -391,7 +378,7 @@ char *sentence__make(const struct analysis *analysis)
 
 	if (block__is_startup(analysis->block))
 		add_startup(&sb, analysis->block);
-	sentence__add_thread(&sb, analysis->block);
+	words__add_thread(&sb, analysis->block);
 	for (size_t i = 0; i < analysis->block->cause.part_cnt && i < CLAUSE_MAX; i++) {
 		if (i)
 			strbuf__adds(&sb, "; also");

@@ -196,7 +196,7 @@ void sentence__add_deadlock(struct strbuf *sb, const struct block *block,
 			    const struct wait_object *waited);
 
 /* Adds "main thread", or "thread 'x'": the thread of the dispatch. */
-void sentence__add_thread(struct strbuf *sb, const struct block *block);
+void words__add_thread(struct strbuf *sb, const struct block *block);
 
 /* Adds the owner or the waker, for a wait without a chain. */
 void sentence__add_other(struct strbuf *sb, const struct block *block, const struct sample *sample,

@@ -43,7 +43,7 @@ void sentence__add_deadlock(struct strbuf *sb, const struct block *block,
 		strbuf__adds(sb, ", which it holds itself");
 		return;
 	}
-	sentence__add_thread(sb, block);
+	words__add_thread(sb, block);
 	for (size_t i = 0; i < block->chain_cnt; i++) {
 		strbuf__adds(sb, " → ");
 		words__add_name(sb, lock_of(waited));

@@ -275,3 +275,15 @@ void clause__add_frame(struct clause *c, const struct frame *frame)
 	words__add_place(c->sb, c->block, shared ? shared : frame,
 			 shared ? 0 : culprit__line(c->analysis, c->nr, frame));
 }
+
+void words__add_thread(struct strbuf *sb, const struct block *block)
+{
+	if (block->tid == block->pid)
+		strbuf__adds(sb, "main thread");
+	else if (block->thread && *block->thread) {
+		strbuf__adds(sb, "thread '");
+		words__add_name(sb, block->thread);
+		strbuf__adds(sb, "'");
+	} else
+		strbuf__addf(sb, "thread %" PRIu32, block->tid);
+}
