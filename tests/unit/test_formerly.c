@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What was not watched for a part of the run. */
-#include "session/session_parts.h"
+#include "session/formerly.h"
 
 #include <string.h>
 
 #include "base/clock.h"
+#include "catalogue/catalogue.h"
 #include "tests/tap.h"
 
 #define PID   7

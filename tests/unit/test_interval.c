@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The open dispatches of an interval: which ones have room, and how many have none. */
 #include "base/clock.h"
-#include "session/session_parts.h"
+#include "session/interval.h"
 
 #include "tests/tap.h"
 

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "session/session_parts.h"
+#include "options/filter.h"
+#include "session/main_threads.h"
 #include "tests/tap.h"
 #include "tests/unit/child.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* When a process's marks are on: by its rate of dispatches, and by what was slow. */
-#include "session/session_parts.h"
+#include "session/process_table.h"
 
 #include "base/clock.h"
 #include "tests/tap.h"

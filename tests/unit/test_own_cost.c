@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Our CPU time never falls, whatever happens to our processes. */
-#include "session/session_parts.h"
+#include "session/own_cost.h"
 
 #include "tests/tap.h"
 

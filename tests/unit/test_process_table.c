@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "session/session_parts.h"
+#include "session/process_table.h"
 #include "tests/tap.h"
 #include "tests/unit/child.h"
 

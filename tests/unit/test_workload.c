@@ -2,7 +2,7 @@
 /*
  * COMMAND waits until it may run, runs as from a shell, and its status is reported as a shell does.
  */
-#include "session/session_parts.h"
+#include "session/workload.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,12 +4,14 @@
  * unit. Looks once a second; looks up a missing name less often where that takes long. Used on the
  * intake thread only.
  */
+#include "session/cgroup_watch.h"
+
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "session/session_parts.h"
+#include "probes/loader.h"
 
 #define LOOK_NS	   NS_PER_SEC
 #define LOOK_SHARE 500 /* at most one part in this many of our CPU time */

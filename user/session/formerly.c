@@ -4,12 +4,14 @@
  * the loop had not begun. One entry for each thread that was recognised late, and one for what the
  * first look found.
  */
+#include "session/formerly.h"
+
 #include <fnmatch.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/clock.h"
-#include "session/session_parts.h"
+#include "catalogue/catalogue.h"
+#include "model/loss.h"
 
 #define EARLY_NS NS_PER_SEC	   /* a loop known so soon was active from the start */
 #define HELD_NS	 (60 * NS_PER_SEC) /* earlier blocks had been dropped (probation.c) */

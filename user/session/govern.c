@@ -9,7 +9,6 @@
  * that takes the CPU for a millisecond adds 1 % of a core to 100 ms.
  */
 #include <bpf/bpf.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -32,7 +31,7 @@
 static uint64_t dispatches(const struct session *s)
 {
 	return hists__totals(loops__ended(s->intake.loops)).dispatch_cnt +
-	       hists__totals(s->report.live).dispatch_cnt;
+	       hists__totals(s->counts.live).dispatch_cnt;
 }
 
 static void take(struct session *s);
@@ -287,7 +286,7 @@ static void rate_processes(struct session *s)
 		process->rate_cnt = process->now_cnt;
 		process->now_cnt = 0;
 	}
-	hists__each(s->report.live, add_dispatches, &s->processes);
+	hists__each(s->counts.live, add_dispatches, &s->processes);
 	for (process = s->processes.entries; process; process = process->hh.next)
 		process->rate_cnt = process->now_cnt > process->rate_cnt
 					    ? process->now_cnt - process->rate_cnt
@@ -304,7 +303,7 @@ static void on_period(void *ctx, uint64_t arg)
 	unsigned every;
 
 	(void)arg;
-	if (!g->gov.blind && now - s->report.look_ns >= PERIOD_NS / 2)
+	if (!g->gov.blind && now - s->counts.look_ns >= PERIOD_NS / 2)
 		session__look(s, NULL);
 	cpu_ns = session__own_cpu_ns(s);
 	cnt = dispatches(s);

@@ -224,7 +224,8 @@ static Jankbpf__Block **unpack(const struct pending *pending)
 	return ret;
 }
 
-static int write_pending(struct histories *h, struct output *out, const struct pending *pending)
+static int write_pending(struct histories *h, history_write_fn *write, struct output *out,
+			 const struct pending *pending)
 {
 	Jankbpf__Block **blocks = unpack(pending);
 	struct history history = {};
@@ -232,9 +233,8 @@ static int write_pending(struct histories *h, struct output *out, const struct p
 
 	if (blocks && !copy(h, &pending->window, &history)) {
 		count(h, &history, pending->left_out_cnt);
-		res = output__history(
-			out, &history,
-			&(struct output_blocks){ blocks, pending->cnt, pending->left_out_cnt });
+		res = write(out, &history,
+			    &(struct output_blocks){ blocks, pending->cnt, pending->left_out_cnt });
 	} else {
 		losses__add(h->losses, LOSS_NO_MEMORY, 1);
 	}
@@ -244,7 +244,8 @@ static int write_pending(struct histories *h, struct output *out, const struct p
 	return res;
 }
 
-int histories__write(struct histories *h, struct output *out, uint64_t now_ns)
+int histories__write(struct histories *h, history_write_fn *write, struct output *out,
+		     uint64_t now_ns)
 {
 	struct pending **link = h ? &h->pending : NULL, *pending;
 	int res = 0;
@@ -255,14 +256,14 @@ int histories__write(struct histories *h, struct output *out, uint64_t now_ns)
 			continue;
 		}
 		*link = pending->next;
-		res = write_pending(h, out, pending) ?: res;
+		res = write_pending(h, write, out, pending) ?: res;
 		free_pending(h, pending);
 	}
 	return res;
 }
 
-int histories__finish(struct histories *h, struct output *out, uint64_t stop_ns,
-		      struct summary_histories *ret)
+int histories__finish(struct histories *h, history_write_fn *write, struct output *out,
+		      uint64_t stop_ns, struct summary_histories *ret)
 {
 	int res;
 
@@ -274,7 +275,7 @@ int histories__finish(struct histories *h, struct output *out, uint64_t stop_ns,
 		if (each->window.begin_ns > stop_ns)
 			each->window.begin_ns = stop_ns;
 	}
-	res = histories__write(h, out, UINT64_MAX);
+	res = histories__write(h, write, out, UINT64_MAX);
 	*ret = h->counts;
 	return res;
 }

@@ -10,9 +10,21 @@
 #include "model/block.h"
 #include "probes/history_buffers.h"
 #include "schema/blockinfo.pb-c.h"
-#include "session/output.h"
 
 struct histories;
+struct history;
+struct output;
+
+/* What a history is about. */
+struct output_blocks {
+	Jankbpf__Block **list; /* records of blocks and hangs; borrowed */
+	size_t cnt;
+	uint64_t left_out_cnt; /* more of them */
+};
+
+/* output__history. */
+typedef int history_write_fn(struct output *out, const struct history *history,
+			     const struct output_blocks *blocks);
 
 /* before_ns: a window begins so long before its first block. NULL: out of memory. */
 struct histories *histories__new(uint64_t before_ns, struct losses *losses);
@@ -29,13 +41,14 @@ void histories__add(struct histories *histories, const Jankbpf__Record *record);
 uint64_t histories__due_ns(const struct histories *histories);
 
 /* Writes those that are complete at now_ns. 0, or -EPIPE as of output__block. Accepts NULL. */
-int histories__write(struct histories *histories, struct output *out, uint64_t now_ns);
+int histories__write(struct histories *histories, history_write_fn *write, struct output *out,
+		     uint64_t now_ns);
 
 /*
  * Writes the rest, whose windows end at stop_ns at the latest, and sets the counts of all. Returns
  * as above. Accepts NULL.
  */
-int histories__finish(struct histories *histories, struct output *out, uint64_t stop_ns,
-		      struct summary_histories *ret);
+int histories__finish(struct histories *histories, history_write_fn *write, struct output *out,
+		      uint64_t stop_ns, struct summary_histories *ret);
 
 #endif

@@ -186,7 +186,7 @@ static void on_wait(struct session *s, const struct jank_rec_wait *rec)
 	else
 		free(wait_copies__take(&s->intake.wait_copies, rec));
 	if (rec->turn_cnt && process)
-		formerly__on_wait(process, s->selection.catalogue, rec, s->report.start_ns,
+		formerly__on_wait(process, s->selection.catalogue, rec, s->counts.start_ns,
 				  &s->losses);
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counts of parts of the run: what each loop has done since the last one, and what is open. */
+#include "session/interval.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "session/session_parts.h"
 
 #define OPEN_MAX	 100 /* of a record */
 #define OPEN_PART	 10  /* part of the threshold from which an open dispatch is listed */

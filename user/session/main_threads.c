@@ -3,7 +3,8 @@
  * Table of main threads by pid. A look lists /proc from the first pid that is new; now and then all
  * of /proc. A process is read once, when it is new.
  */
-#include "session/session_parts.h"
+
+#include "session/main_threads.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -15,6 +16,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "files/file.h"
+#include "options/filter.h"
 #include "procfs/procinfo.h"
 
 #define AGE_NS	    NS_PER_SEC /* a process that ends sooner is not worth its cost */

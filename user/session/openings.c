@@ -365,12 +365,12 @@ void session__tell_openings(struct session *s)
 	}
 }
 
-void session__await_stacks(struct session *s)
+bool openings__await_stacks(struct openings *openings)
 {
-	if (!s->openings.found_cnt)
-		return;
-	await(&s->openings, &s->openings.read);
-	session__look_for_hangs(s);
+	if (!openings->found_cnt)
+		return false;
+	await(openings, &openings->read);
+	return true;
 }
 
 bool openings__are_pending(const struct openings *openings)

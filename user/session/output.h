@@ -37,6 +37,7 @@ struct namer {
 	void *callers_ctx;
 };
 
+struct output_blocks;
 struct output;
 
 /* Uses these options from now on; takes over their hold. */
@@ -86,13 +87,6 @@ void output__count_restarts(struct output *out);
 
 /* A process was seen, or replaced its program. */
 void output__saw(struct output *out, uint32_t pid);
-
-/* What a history is about. */
-struct output_blocks {
-	Jankbpf__Block **list; /* records of blocks and hangs; borrowed */
-	size_t cnt;
-	uint64_t left_out_cnt; /* more of them */
-};
 
 /* Writes a history. As above. */
 struct history;

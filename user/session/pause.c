@@ -18,24 +18,6 @@ void session__use_threshold(struct session *s)
 	loader__set_threshold(s->loader, s->pause.on ? UINT64_MAX : ns);
 }
 
-int pause__leave_out(struct pause *pause, struct interval *interval)
-{
-	int res;
-
-	if (!pause->excluded)
-		pause->excluded = hists__new();
-	if (!pause->excluded)
-		return -ENOMEM;
-	res = hists__add_list(pause->excluded, interval->loops, interval->loop_cnt);
-	for (size_t i = 0; i < interval->loop_cnt; i++)
-		loop_hist__clear(&interval->loops[i]);
-	interval->loop_cnt = interval->open_cnt = 0;
-	interval->open_more = 0;
-	interval->paused_ns = interval->elapsed_ns;
-	pause->total_ns += interval->elapsed_ns;
-	return res;
-}
-
 void pause__free(struct pause *pause)
 {
 	hists__free(pause->excluded);

@@ -186,7 +186,7 @@ void session__pace_marks(struct session *s)
 		return;
 	for (process = table->entries; process; process = process->hh.next)
 		process->dispatch_cnt = 0;
-	hists__each(s->report.live, add_dispatches, table);
+	hists__each(s->counts.live, add_dispatches, table);
 	for (process = table->entries; process; process = process->hh.next)
 		if (!process->ended) {
 			mark_duty__look(&process->duty, now_ns, process->dispatch_cnt);

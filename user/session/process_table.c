@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Hash table by pid. The sink thread gets copies of the facts, never an entry. */
+#include "session/process_table.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -8,9 +10,9 @@
 
 #include "base/clock.h"
 #include "files/proc.h"
+#include "model/loss.h"
 #include "procfs/cgroup.h"
 #include "procfs/procinfo.h"
-#include "session/session_parts.h"
 
 #define START_SLACK_NS (20 * NS_PER_MS) /* start times are in clock ticks */
 

@@ -83,10 +83,10 @@ static int open_parts(struct session *s, struct err *err)
 
 	s->queue = queue__new(QUEUE_ITEMS, QUEUE_BYTES);
 	s->intake.loops = loops__new(&s->losses);
-	s->report.live = hists__new();
+	s->counts.live = hists__new();
 	s->machine.machine = machine__new();
 	s->event_loop = event_loop__new();
-	if (!s->queue || !s->intake.loops || !s->report.live || !s->machine.machine ||
+	if (!s->queue || !s->intake.loops || !s->counts.live || !s->machine.machine ||
 	    !s->event_loop)
 		return err__set(err, ENOMEM, "out of memory");
 	loops__set_users(s->intake.loops, uid_of, &s->processes);
@@ -107,7 +107,7 @@ static int open_parts(struct session *s, struct err *err)
 		return err__set(err, ENOMEM, "out of memory");
 	s->processes.queue = s->queue;
 	s->processes.losses = &s->losses;
-	s->processes.over_share = &s->report.over_share;
+	s->processes.over_share = &s->counts.over_share;
 	s->processes.on_facts = on_facts;
 	s->processes.ctx = s;
 	s->processes.marks_later = s->opts->marks == MARKS_AUTO && !s->opts->filter.all;
@@ -392,7 +392,7 @@ static void init_watches(struct session *s)
 		.startups = &s->startups,
 		.queue = s->queue,
 		.losses = &s->losses,
-		.start_ns = &s->report.start_ns,
+		.start_ns = &s->counts.start_ns,
 	};
 }
 
@@ -451,7 +451,7 @@ static int attach(struct session *s, struct err *err)
 		compat_watch__look(&s->compat_watch);
 	if (!res)
 		session__follow(s);
-	session__begin_report(s);
+	session__begin_counts(s);
 	if (!res && loader__files(s->loader))
 		res = uprobe_files__start(loader__files(s->loader), err);
 	signals__block();
@@ -461,7 +461,8 @@ static int attach(struct session *s, struct err *err)
 		session__begin_startups(s);
 	if (!res && !s->opts->argv) /* makes the probes learn the sleeping threads (iter.bpf.c) */
 		session__look(s, NULL);
-	session__await_stacks(s);
+	if (openings__await_stacks(&s->openings))
+		session__look_for_hangs(s);
 	if (!res && s->opts->argv)
 		res = workload__go(&s->workload, s->opts->argv, err);
 	if (!res && options__traces(s->opts) && !options__has_screen(s->opts))
@@ -605,7 +606,7 @@ static void close_session(struct session *s, int *status, struct err *err)
 	loops__free(s->intake.loops);
 	wait_copies__free(&s->intake.wait_copies);
 	strbuf__free(&s->intake.raw);
-	hists__free(s->report.live);
+	hists__free(s->counts.live);
 	intervals__close(&s->intervals);
 	machine__free(s->machine.machine);
 	host__free(&s->host);

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -409,7 +408,7 @@ static void on_summary(struct sink_thread *sink, struct item *item)
 	name_loops(sink, summary);
 	if (sink->opts.report_unwatched && !sink->parts->not_watched.reported)
 		not_watched__report(&sink->parts->not_watched, &summary->unwatched);
-	check(sink, histories__finish(sink->parts->histories, sink->parts->output,
+	check(sink, histories__finish(sink->parts->histories, output__history, sink->parts->output,
 				      summary->histories.stop_ns, &summary->histories));
 	if (sink->parts->journal && journal__add_end(sink->parts->journal, item->data))
 		losses__add(sink->parts->losses, LOSS_JOURNAL, 1);
@@ -478,8 +477,8 @@ static void look_for_interp(struct sink_thread *sink)
 
 static void write_histories(struct sink_thread *sink)
 {
-	check(sink,
-	      histories__write(sink->parts->histories, sink->parts->output, clock__mono_ns()));
+	check(sink, histories__write(sink->parts->histories, output__history, sink->parts->output,
+				     clock__mono_ns()));
 }
 
 /* Times of CLOCK_MONOTONIC; 0: never. */

@@ -14,8 +14,8 @@
 
 static double own_cpu_pct(const struct session *s, const struct intervals_now *now)
 {
-	uint64_t elapsed_ns = now->t_ns - s->report.start_ns;
-	uint64_t cpu_ns = now->cpu_ns - s->report.start_cpu_ns;
+	uint64_t elapsed_ns = now->t_ns - s->counts.start_ns;
+	uint64_t cpu_ns = now->cpu_ns - s->counts.start_cpu_ns;
 
 	return 100.0 * (double)cpu_ns / (double)(elapsed_ns ? elapsed_ns : 1);
 }
@@ -23,13 +23,13 @@ static double own_cpu_pct(const struct session *s, const struct intervals_now *n
 static void add_counts(const struct session *s, const struct intervals_now *now, struct strbuf *ret)
 {
 	strbuf__adds(ret, "for ");
-	clock__add_duration(ret, now->t_ns - s->report.start_ns);
+	clock__add_duration(ret, now->t_ns - s->counts.start_ns);
 	strbuf__adds(ret, ", over ");
 	clock__add_duration(ret, now->threshold_ns);
 	strbuf__addf(ret, ": %llu dispatches, %llu blocks, %llu hangs\n",
 		     (unsigned long long)session__totals(s).dispatch_cnt,
-		     (unsigned long long)s->report.block_cnt,
-		     (unsigned long long)s->report.hang_cnt);
+		     (unsigned long long)s->counts.block_cnt,
+		     (unsigned long long)s->counts.hang_cnt);
 }
 
 static void add_losses(const struct losses *losses, struct strbuf *ret)
@@ -124,7 +124,7 @@ static void add_missing_json(const struct filter *filter, struct jsonw *w)
 
 static uint64_t started_ns(const struct session *s)
 {
-	return s->report.start_ns + (uint64_t)clock__real_offset_ns();
+	return s->counts.start_ns + (uint64_t)clock__real_offset_ns();
 }
 
 void session__add_state(struct session *s, struct strbuf *ret)
@@ -138,7 +138,7 @@ void session__add_state(struct session *s, struct strbuf *ret)
 	strbuf__addf(ret, ", by %s\n", s->opts->config);
 	add_counts(s, &now, ret);
 	strbuf__addf(ret, "watched %zu loops of %u processes; not watched %zu\n",
-		     s->report.loop_cnt, HASH_COUNT(s->processes.entries),
+		     s->counts.loop_cnt, HASH_COUNT(s->processes.entries),
 		     s->unwatched_look.found_cnt + session__off_cnt(s));
 	add_missing(&s->selection.filter, ret);
 	add_losses(&now.losses, ret);
@@ -197,17 +197,17 @@ void session__add_state_json(struct session *s, struct strbuf *ret)
 	add_number(&w, "pid", (uint64_t)getpid());
 	jsonw__kstr(&w, "start", strbuf__str(&start));
 	jsonw__kstr(&w, "config", s->opts->config);
-	add_number(&w, "elapsed_ns", now.t_ns - s->report.start_ns);
+	add_number(&w, "elapsed_ns", now.t_ns - s->counts.start_ns);
 	add_number(&w, "threshold_ns", now.threshold_ns);
 	add_number(&w, "dispatches", session__totals(s).dispatch_cnt);
-	add_number(&w, "blocks", s->report.block_cnt);
-	add_number(&w, "hangs", s->report.hang_cnt);
-	add_number(&w, "loops", s->report.loop_cnt);
+	add_number(&w, "blocks", s->counts.block_cnt);
+	add_number(&w, "hangs", s->counts.hang_cnt);
+	add_number(&w, "loops", s->counts.loop_cnt);
 	add_number(&w, "processes", HASH_COUNT(s->processes.entries));
 	add_number(&w, "not_watched", s->unwatched_look.found_cnt + session__off_cnt(s));
 	add_missing_json(&s->selection.filter, &w);
 	add_lost_json(&w, &now.losses);
-	add_number(&w, "user_cpu_ns", now.cpu_ns - s->report.start_cpu_ns);
+	add_number(&w, "user_cpu_ns", now.cpu_ns - s->counts.start_cpu_ns);
 	add_number(&w, "rss_kb", now.rss_kb);
 	if (s->govern.gov.budget_ns) {
 		add_number(&w, "budget_ns", s->govern.gov.budget_ns);
@@ -236,9 +236,9 @@ void session__tell_status(struct session *s)
 		     s->pause.on	   ? "paused: "
 		     : s->govern.gov.blind ? "blind: "
 					   : "",
-		     s->report.loop_cnt, (unsigned long long)session__totals(s).dispatch_cnt,
-		     (unsigned long long)s->report.block_cnt,
-		     (unsigned long long)s->report.hang_cnt,
+		     s->counts.loop_cnt, (unsigned long long)session__totals(s).dispatch_cnt,
+		     (unsigned long long)s->counts.block_cnt,
+		     (unsigned long long)s->counts.hang_cnt,
 		     (unsigned long long)losses__total(&now.losses), own_cpu_pct(s, &now));
 }
 

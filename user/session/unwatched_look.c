@@ -6,7 +6,6 @@
  */
 #include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +19,11 @@
 
 /* The ring fills while the intake thread looks: stay within the ring's room. */
 #define SLICE_NS      (20 * NS_PER_MS)
-#define REPORT_MAX_NS (700 * NS_PER_MS) /* after the first slice, report what was found */
-#define END_MAX_NS    (500 * NS_PER_MS) /* the ring is drained by then */
+#define REPORT_MAX_NS (700 * NS_PER_MS)	 /* after the first slice, report what was found */
+#define FIRST_NS      NS_PER_SEC	 /* first report of what is not watched */
+#define AGAIN_NS      (300 * NS_PER_SEC) /* an agent's next one */
+#define PAUSE_NS      (30 * NS_PER_MS)	 /* between slices */
+#define END_MAX_NS    (500 * NS_PER_MS)	 /* the ring is drained by then */
 
 /* One pass over processes. */
 struct pass {
@@ -293,7 +295,7 @@ static void report(struct unwatched_look *look)
 		losses__add(look->losses, LOSS_QUEUE_FULL, 1);
 }
 
-bool unwatched_look__slice(struct unwatched_look *look)
+static bool look_at_slice(struct unwatched_look *look)
 {
 	struct pass pass = { .look = look, .until_ns = clock__mono_ns() + SLICE_NS };
 	bool begins = !look->list, done;
@@ -319,4 +321,39 @@ bool unwatched_look__slice(struct unwatched_look *look)
 	}
 	end_pass(&pass);
 	return done;
+}
+
+/* --- its timer */
+
+/* By now, active programs have shown their loops. */
+static void on_unwatched(void *ctx, uint64_t arg)
+{
+	struct session *s = ctx;
+
+	(void)arg;
+	if (!s->unwatched_look.list)
+		session__look(s, NULL);
+	if (!look_at_slice(&s->unwatched_look))
+		return;
+	event_loop__remove(s->event_loop, s->unwatched_look.timer_fd);
+	if (s->opts->command == CMD_AGENT)
+		s->unwatched_look.timer_fd =
+			event_loop__timer(s->event_loop, AGAIN_NS, PAUSE_NS, on_unwatched, s);
+}
+
+int session__look_for_unwatched(struct session *s)
+{
+	s->unwatched_look.timer_fd =
+		event_loop__timer(s->event_loop, FIRST_NS, PAUSE_NS, on_unwatched, s);
+	return s->unwatched_look.timer_fd;
+}
+
+void session__look_unwatched_soon(struct session *s)
+{
+	struct unwatched_look *look = &s->unwatched_look;
+
+	if (s->opts->command != CMD_AGENT || look->timer_fd < 0 || look->list)
+		return; /* a look that has begun reports it, too */
+	event_loop__remove(s->event_loop, look->timer_fd);
+	session__look_for_unwatched(s);
 }

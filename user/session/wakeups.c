@@ -11,15 +11,13 @@
 #include "base/log.h"
 #include "session/session_parts.h"
 
-#define LOOK_MIN_NS	   (20 * NS_PER_MS)
-#define LOOKS_PER_HANG	   5 /* so a dispatch is seen before it hangs: then on_hang_due */
-#define STATUS_NS	   NS_PER_SEC
-#define COST_WINDOW_NS	   (100 * NS_PER_MS) /* the kernel's statistics are on so long */
-#define COST_REST_NS	   NS_PER_SEC
-#define UNWATCHED_NS	   NS_PER_SEC	      /* first report of what is not watched */
-#define UNWATCHED_AGAIN_NS (300 * NS_PER_SEC) /* an agent's next one */
-#define PAUSE_NS	   (30 * NS_PER_MS)   /* between slices of that look, or of one for mains */
-#define EARLY_LOOK_NS	   (50 * NS_PER_MS)   /* by then the sink thread knows most processes */
+#define LOOK_MIN_NS    (20 * NS_PER_MS)
+#define LOOKS_PER_HANG 5 /* so a dispatch is seen before it hangs: then on_hang_due */
+#define STATUS_NS      NS_PER_SEC
+#define COST_WINDOW_NS (100 * NS_PER_MS) /* the kernel's statistics are on so long */
+#define COST_REST_NS   NS_PER_SEC
+#define PAUSE_NS       (30 * NS_PER_MS) /* between slices of a look for main threads */
+#define EARLY_LOOK_NS  (50 * NS_PER_MS) /* by then the sink thread knows most processes */
 
 static void on_signal(void *ctx, uint64_t arg)
 {
@@ -72,32 +70,6 @@ static void on_sender_end(void *ctx, uint64_t arg)
 		   "starts again; records wait in the spool");
 }
 
-/* By now, active programs have shown their loops. */
-static void on_unwatched(void *ctx, uint64_t arg)
-{
-	struct session *s = ctx;
-
-	(void)arg;
-	if (!s->unwatched_look.list)
-		session__look(s, NULL);
-	if (!unwatched_look__slice(&s->unwatched_look))
-		return;
-	event_loop__remove(s->event_loop, s->unwatched_look.timer_fd);
-	if (s->opts->command == CMD_AGENT)
-		s->unwatched_look.timer_fd = event_loop__timer(s->event_loop, UNWATCHED_AGAIN_NS,
-							       PAUSE_NS, on_unwatched, s);
-}
-
-void session__look_unwatched_soon(struct session *s)
-{
-	struct unwatched_look *look = &s->unwatched_look;
-
-	if (s->opts->command != CMD_AGENT || look->timer_fd < 0 || look->list)
-		return; /* a look that has begun reports it, too */
-	event_loop__remove(s->event_loop, look->timer_fd);
-	look->timer_fd = event_loop__timer(s->event_loop, UNWATCHED_NS, PAUSE_NS, on_unwatched, s);
-}
-
 static void on_more_mains(void *ctx, uint64_t arg)
 {
 	struct session *s = ctx;
@@ -129,14 +101,14 @@ static void on_early_look(void *ctx, uint64_t arg)
 static void check_history(struct session *s)
 {
 	const struct history_buffers *buffers = &s->sink.history_buffers;
-	uint64_t reach_ns = buffers->entries && !s->report.told_reach
+	uint64_t reach_ns = buffers->entries && !s->counts.told_reach
 				    ? history_buffers__reach(buffers, clock__mono_ns())
 				    : UINT64_MAX;
 	struct strbuf time = STRBUF_INIT;
 
 	if (reach_ns >= s->opts->record_ns)
 		return;
-	s->report.told_reach = true;
+	s->counts.told_reach = true;
 	clock__add_duration(&time, reach_ns);
 	log__warn("--record: the buffers hold about %s at this load: what is earlier is a gap",
 		  strbuf__str(&time));
@@ -166,7 +138,7 @@ static void on_look(void *ctx, uint64_t arg)
 	(void)arg;
 	session__on_children(s);
 	/* The governor or an interval may just have looked. */
-	if (clock__mono_ns() - s->report.look_ns >= look_period(s->opts) / 2) {
+	if (clock__mono_ns() - s->counts.look_ns >= look_period(s->opts) / 2) {
 		if (needs_counts(s))
 			session__look(s, NULL);
 		else
@@ -182,8 +154,8 @@ static void on_look(void *ctx, uint64_t arg)
 	session__report_unread();
 	check_history(s);
 	if (s->opts->command == CMD_TRACE &&
-	    clock__mono_ns() - s->report.status_ns >= STATUS_NS - LOOK_MIN_NS) {
-		s->report.status_ns = clock__mono_ns();
+	    clock__mono_ns() - s->counts.status_ns >= STATUS_NS - LOOK_MIN_NS) {
+		s->counts.status_ns = clock__mono_ns();
 		session__status(s);
 	}
 }
@@ -249,12 +221,12 @@ int session__add_events(struct session *s, struct err *err)
 	int res;
 
 	machine_readings__due(machine);
-	override__hang_limits(s->opts, s->report.hang_limits);
+	override__hang_limits(s->opts, s->counts.hang_limits);
 	if ((res = event_loop__add(s->event_loop, s->end.signal_fd, on_signal, s, 0)) < 0 ||
 	    (res = event_loop__add(s->event_loop, s->end.closed_fd, on_stop, s, 0)) < 0 ||
 	    (res = event_loop__add(s->event_loop, ring__fd(s->ring), on_ring, s, 0)) < 0 ||
 	    (res = event_loop__pulse(s->event_loop, look, on_look, s)) < 0 ||
-	    (res = s->report.hang_fd = event_loop__alarm(s->event_loop, on_hang_due, s)) < 0 ||
+	    (res = s->counts.hang_fd = event_loop__alarm(s->event_loop, on_hang_due, s)) < 0 ||
 	    (res = event_loop__timer(s->event_loop, EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
 	    (res = event_loop__timer(s->event_loop, 4 * EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
 	    (res = machine->timer_fd =
@@ -264,9 +236,7 @@ int session__add_events(struct session *s, struct err *err)
 							       on_cost, &s->cost_meter)) < 0) ||
 	    (s->discovery.mains &&
 	     (res = event_loop__pulse(s->event_loop, NS_PER_SEC, on_mains, s)) < 0) ||
-	    (options__traces(s->opts) &&
-	     (res = s->unwatched_look.timer_fd = event_loop__timer(
-		      s->event_loop, UNWATCHED_NS, PAUSE_NS, on_unwatched, s)) < 0) ||
+	    (options__traces(s->opts) && (res = session__look_for_unwatched(s)) < 0) ||
 	    (s->opts->interval_ns &&
 	     (res = session__time_intervals(s, s->opts->interval_ns)) < 0) ||
 	    (deliver__control_fd(s->deliver) >= 0 &&

@@ -3,7 +3,8 @@
  * Child process, controlled by two pipes: one releases the child; the other closes at its exec or
  * delivers the errno.
  */
-#include "session/session_parts.h"
+
+#include "session/workload.h"
 
 #include <errno.h>
 #include <fcntl.h>
