@@ -12,7 +12,7 @@ endif
 
 # Without the sanitizers, so that it has the filters in `make unit`, too.
 $(VARIANT)/tests/unit/test_syscall_filter: tests/unit/test_syscall_filter.c tests/tap.h user/base/syscall_filter.c \
-		user/base/syscall_filter.h user/deliver/calls.c user/name/calls.c user/serve/calls.c \
+		user/base/syscall_filter.h user/deliver/deliver_calls.c user/name/name_calls.c user/serve/calls.c \
 		user/session/tracer_filter.c
 	@mkdir -p $(@D)
 	$(call msg,TEST,$@)

@@ -23,7 +23,7 @@
 #include <seccomp.h>
 #endif
 
-#include "deliver/confine.h"
+#include "deliver/deliver_confine.h"
 #include "name/name.h"
 #include "serve/serve.h"
 #include "session/tracer_filter.h"

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/own_process.h"
 #include "base/thread.h"
-#include "deliver/confine.h"
+#include "deliver/deliver_confine.h"
 #include "deliver/message.h"
 #include "deliver/metrics_access.h"
 #include "deliver/metrics_http.h"

@@ -16,7 +16,7 @@
 #include "base/own_process.h"
 #include "base/socket.h"
 #include "base/thread.h"
-#include "deliver/confine.h"
+#include "deliver/deliver_confine.h"
 #include "symbol/elf/elf.h"
 #include "symbol/modules/debuginfod.h"
 

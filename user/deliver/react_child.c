@@ -26,7 +26,7 @@
 #include "base/own_process.h"
 #include "base/socket.h"
 #include "base/thread.h"
-#include "deliver/confine.h"
+#include "deliver/deliver_confine.h"
 #include "deliver/message.h"
 #include "export/sink.h"
 

@@ -20,7 +20,7 @@
 #include "base/log.h"
 #include "base/own_process.h"
 #include "base/thread.h"
-#include "deliver/confine.h"
+#include "deliver/deliver_confine.h"
 #include "send/send.h"
 
 #define AGAIN_MS  1000	/* after the process ended */

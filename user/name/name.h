@@ -67,14 +67,14 @@ pid_t name_client__pid(const struct name_client *client);
 int name_server__main(void);
 
 /*
- * confine.c: becomes that user, and gives up what the process must not have. A forbidden system
- * call ends it from then on; its number + 1 is left in *forbidden. 0 or -errno.
+ * name_confine.c: becomes that user, and gives up what the process must not have. A forbidden
+ * system call ends it from then on; its number + 1 is left in *forbidden. 0 or -errno.
  */
 int name_server__confine(uid_t uid, _Atomic uint32_t *forbidden);
 
 /*
- * calls.c: the system calls beyond those of every process, once it has given up its privileges. Its
- * start needs deliver_start_calls (deliver/confine.h).
+ * name_calls.c: the system calls beyond those of every process, once it has given up its
+ * privileges. Its start needs deliver_start_calls (deliver/deliver_confine.h).
  */
 extern const struct syscall_list name_calls;
 extern const char name_failing_calls[]; /* these fail; others end the process */

@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "deliver/confine.h"
+#include "deliver/deliver_confine.h"
 #include "name/name.h"
 
 #define INT		 UINT32_MAX /* the kernel ignores the upper half of such an argument */

@@ -25,7 +25,7 @@ struct candidate {
 	size_t depth; /* application functions below it on its stack */
 };
 
-struct mapped_files {
+struct candidates {
 	struct candidate *list; /* NULL: out of memory */
 	size_t cnt;
 	uint64_t sum; /* of all samples, with or without a candidate */
@@ -65,7 +65,7 @@ static bool same(const struct candidate *a, const struct candidate *b)
  * The entry with the most time, summed over its samples; if there is none, an empty one. Frees the
  * list.
  */
-static struct candidate heaviest(struct mapped_files *from)
+static struct candidate heaviest(struct candidates *from)
 {
 	struct candidate ret = { 0 }, sum = { 0 };
 
@@ -119,7 +119,7 @@ static const struct frame *heaviest_by(const struct analysis *analysis, weigh_fn
 				       size_t part, frame_fn *of, double *ret_share)
 {
 	size_t cnt = analysis->block->sample_cnt;
-	struct mapped_files all = { .list = calloc(cnt + 1, sizeof(*all.list)) };
+	struct candidates all = { .list = calloc(cnt + 1, sizeof(*all.list)) };
 	struct candidate ret;
 
 	for (size_t i = 0; all.list && i < cnt; i++) {
@@ -162,7 +162,7 @@ const struct frame *culprit__handler(const struct analysis *analysis, size_t par
 				     const struct frame *frame)
 {
 	size_t cnt = analysis->block->sample_cnt;
-	struct mapped_files all = { .list = calloc(cnt + 1, sizeof(*all.list)) };
+	struct candidates all = { .list = calloc(cnt + 1, sizeof(*all.list)) };
 	frame_fn *of = frame_of(analysis, part);
 	struct candidate ret;
 
@@ -335,7 +335,7 @@ const struct frame *culprit__shared_place(const struct analysis *analysis, size_
 const char *culprit__syscall(const struct analysis *analysis, size_t part)
 {
 	size_t cnt = analysis->block->sample_cnt;
-	struct mapped_files all = { .list = calloc(cnt + 1, sizeof(*all.list)) };
+	struct candidates all = { .list = calloc(cnt + 1, sizeof(*all.list)) };
 
 	for (size_t i = 0; all.list && i < cnt; i++) {
 		uint64_t weight = analysis__weight(analysis, i, part);
@@ -421,7 +421,7 @@ static size_t total_of(const struct candidate *list, size_t cnt, uint64_t *ret_n
 #define COMMON 0.69
 
 /* The innermost of the functions, in the order of by_name, that have most of the time. */
-static const struct frame *innermost_common(const struct mapped_files *all, double *ret_share)
+static const struct frame *innermost_common(const struct candidates *all, double *ret_share)
 {
 	const struct frame *ret = NULL;
 	double depth, least = 0;
@@ -444,8 +444,8 @@ static const struct frame *innermost_common(const struct mapped_files *all, doub
 static const struct frame *common_of(const struct analysis *analysis, size_t part, bool own,
 				     double *ret_share)
 {
-	struct mapped_files all = { .list = calloc(frames_of(analysis, part) + 1,
-						   sizeof(*all.list)) };
+	struct candidates all = { .list = calloc(frames_of(analysis, part) + 1,
+						 sizeof(*all.list)) };
 	const struct frame *ret;
 
 	for (size_t i = 0; all.list && i < analysis->block->sample_cnt; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "deliver/confine.h"
+#include "deliver/deliver_confine.h"
 
 #include <errno.h>
 #include <signal.h>

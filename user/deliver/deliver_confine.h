@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the processes of this room give up. Called once, with one thread. */
-#ifndef JANK_DELIVER_CONFINE_H
-#define JANK_DELIVER_CONFINE_H
+#ifndef JANK_DELIVER_DELIVER_CONFINE_H
+#define JANK_DELIVER_DELIVER_CONFINE_H
 
 #include "base/err.h"
 #include "base/syscall_filter.h"
@@ -30,7 +30,7 @@ int confine__sender(const struct options *opts, struct err *err);
  */
 int confine__react(struct err *err);
 
-/* --- calls.c: the system calls, beyond those of every process */
+/* --- deliver_calls.c: the system calls, beyond those of every process */
 
 /* The sinks: once the process has given up its privileges. */
 extern const struct syscall_list deliver_calls;
