@@ -637,7 +637,7 @@ static bool ask_small(struct name_client *client, uint32_t op)
 		name_client_ops.mapped(client, 1, &mapping);
 		name_client_ops.flush(client);
 		return !client->gave_up;
-	case NAME_GONE:
+	case NAME_PROCESS_GONE:
 		name_client_ops.process_gone(client, 1);
 		if (name_client_ops.knows(client, 1))
 			breaks("a process that is gone is known");

@@ -413,7 +413,7 @@ static void process_gone(void *ctx, uint32_t pid)
 	if (!name_client__knows(client, pid))
 		return;
 	strbuf__reset(&client->out);
-	ask(client, NAME_GONE, pid, 0, 0, &in);
+	ask(client, NAME_PROCESS_GONE, pid, 0, 0, &in);
 	name_client__forget(client, pid);
 }
 
@@ -492,27 +492,10 @@ static bool script_wait(void *ctx, uint32_t pid, const struct jank_script_frame 
 	return !in.bad;
 }
 
-const struct symbolizer_ops name_client_ops = {
-	.process = process,
-	.mapped = mapped,
-	.flush = flush,
-	.knows = knows,
-	.leased = leased,
-	.cut_cnt = cut_cnt,
-	.process_gone = process_gone,
-	.script_threads = script_threads,
-	.script_newest = script_newest,
-	.script_wait = script_wait,
-	.stacks = stacks,
-	.function = function,
-	.class = class,
-	.variable = variable,
-	.code = code,
-	.keep_code = keep_code,
-	.has_section = has_section,
-	.uv_pool = uv_pool,
-	.code_bytes = code_bytes,
-	.unwind = unwind,
-	.trim = trim,
-	.rest = rest,
-};
+#define ASK(NAME, name) .name = name,
+
+const struct symbolizer_ops name_client_ops = { .flush = flush,
+						.knows = knows,
+						.leased = leased,
+						.cut_cnt = cut_cnt,
+						NAME_SYMBOLIZER_OPS(ASK) };

@@ -235,7 +235,7 @@ static int64_t serve_mapped(struct server *s, const struct name_request *req, st
 	return 0;
 }
 
-static int64_t serve_gone(struct server *s, const struct name_request *req, struct wire *in)
+static int64_t serve_process_gone(struct server *s, const struct name_request *req, struct wire *in)
 {
 	symbolizer__process_gone(s->sym, req->pid);
 	return 0;
@@ -305,32 +305,8 @@ static int64_t serve_script_wait(struct server *s, const struct name_request *re
 	return true;
 }
 
-static const serve_fn serve[NAME_OP_CNT] = {
-	[NAME_PROCESS] = serve_process,
-	[NAME_MAPPED] = serve_mapped,
-	[NAME_GONE] = serve_gone,
-	[NAME_SCRIPT_THREADS] = serve_script_threads,
-	[NAME_SCRIPT_NEWEST] = serve_script_newest,
-	[NAME_SCRIPT_WAIT] = serve_script_wait,
-	[NAME_STACKS] = serve_stacks,
-	[NAME_FUNCTION] = serve_function,
-	[NAME_CLASS] = serve_class,
-	[NAME_VARIABLE] = serve_variable,
-	[NAME_CODE] = serve_code,
-	[NAME_KEEP_CODE] = serve_keep_code,
-	[NAME_HAS_SECTION] = serve_has_section,
-	[NAME_UV_POOL] = serve_uv_pool,
-	[NAME_CODE_BYTES] = serve_code_bytes,
-	[NAME_UNWIND] = serve_unwind,
-	[NAME_TRIM] = serve_trim,
-	[NAME_REST] = serve_rest,
-	[NAME_ELF_OPEN] = serve_elf_open,
-	[NAME_ELF_FIND] = serve_elf_find,
-	[NAME_ELF_SECTION] = serve_elf_section,
-	[NAME_ELF_CLOSE] = serve_elf_close,
-	[NAME_ELF_ENTRY] = serve_elf_entry,
-	[NAME_ELF_PACKAGE] = serve_elf_package,
-};
+#define SERVE(NAME, name) [NAME_##NAME] = serve_##name,
+static const serve_fn serve[NAME_OP_CNT] = { NAME_SYMBOLIZER_OPS(SERVE) NAME_ELF_OPS(SERVE) };
 
 /* --- the process */
 

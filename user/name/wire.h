@@ -32,35 +32,39 @@
 #define NAME_CODE_EXACT 1u
 #define NAME_CODE_NAMED 2u
 
-/* The functions of symbolizer_ops. */
-enum name_op {
-	NAME_PROCESS,
-	NAME_MAPPED,
-	NAME_GONE,
-	NAME_SCRIPT_THREADS,
-	NAME_SCRIPT_NEWEST,
-	NAME_SCRIPT_WAIT,
-	NAME_STACKS,
-	NAME_FUNCTION,
-	NAME_CLASS,
-	NAME_VARIABLE,
-	NAME_CODE,
-	NAME_KEEP_CODE,
-	NAME_HAS_SECTION,
-	NAME_UV_POOL,
-	NAME_CODE_BYTES,
-	NAME_UNWIND,
-	NAME_TRIM,
-	NAME_REST,
-	/* Of elffunc_ops; the file is the one that the broker offers. */
-	NAME_ELF_OPEN,
-	NAME_ELF_FIND,
-	NAME_ELF_SECTION,
-	NAME_ELF_CLOSE,
-	NAME_ELF_ENTRY,
-	NAME_ELF_PACKAGE,
-	NAME_OP_CNT
-};
+/* Functions of symbolizer_ops: the tracer asks NAME, the process does serve_name. */
+#define NAME_SYMBOLIZER_OPS(OP)                                                                    \
+	OP(PROCESS, process)                                                                       \
+	OP(MAPPED, mapped)                                                                         \
+	OP(PROCESS_GONE, process_gone)                                                             \
+	OP(SCRIPT_THREADS, script_threads)                                                         \
+	OP(SCRIPT_NEWEST, script_newest)                                                           \
+	OP(SCRIPT_WAIT, script_wait)                                                               \
+	OP(STACKS, stacks)                                                                         \
+	OP(FUNCTION, function)                                                                     \
+	OP(CLASS, class)                                                                           \
+	OP(VARIABLE, variable)                                                                     \
+	OP(CODE, code)                                                                             \
+	OP(KEEP_CODE, keep_code)                                                                   \
+	OP(HAS_SECTION, has_section)                                                               \
+	OP(UV_POOL, uv_pool)                                                                       \
+	OP(CODE_BYTES, code_bytes)                                                                 \
+	OP(UNWIND, unwind)                                                                         \
+	OP(TRIM, trim)                                                                             \
+	OP(REST, rest)
+
+/* Of elffunc_ops; the file is the one that the broker offers. */
+#define NAME_ELF_OPS(OP)                                                                           \
+	OP(ELF_OPEN, elf_open)                                                                     \
+	OP(ELF_FIND, elf_find)                                                                     \
+	OP(ELF_SECTION, elf_section)                                                               \
+	OP(ELF_CLOSE, elf_close)                                                                   \
+	OP(ELF_ENTRY, elf_entry)                                                                   \
+	OP(ELF_PACKAGE, elf_package)
+
+#define NAME_OP(NAME, name) NAME_##NAME,
+enum name_op { NAME_SYMBOLIZER_OPS(NAME_OP) NAME_ELF_OPS(NAME_OP) NAME_OP_CNT };
+#undef NAME_OP
 
 /* In front of the bytes of a request; a, b: small arguments, as the operation needs. */
 struct name_request {
