@@ -183,9 +183,10 @@ static void trial(const struct world *a, const struct world *b, unsigned *ret_no
 {
 	*ret_notable = *ret_worse = 0;
 	for (unsigned i = 0; i < PAIRS; i++) {
-		struct diff diff = {};
+		struct diff diff;
 		struct diff_findings findings;
 
+		diff__init(&diff);
 		sample(&diff, DIFF_A, a);
 		sample(&diff, DIFF_B, b);
 		if (diff__compare(&diff, &findings))
@@ -249,10 +250,11 @@ static void test_output(void)
 {
 	static const char *const names[] = { "before", "after\033[2J" };
 	static const struct world a = { 2, 1, 100, 50, 0 }, b = { 20, 1, 100, 50, 0 };
-	struct diff diff = {};
+	struct diff diff;
 	struct diff_findings findings;
 	struct strbuf sb = STRBUF_INIT;
 
+	diff__init(&diff);
 	sample(&diff, DIFF_A, &a);
 	sample(&diff, DIFF_B, &b);
 	if (diff__compare(&diff, &findings))
@@ -279,8 +281,9 @@ static void test_summary(void)
 	static const struct world world = { 0, 1, 100, 50, 0 };
 	Jankbpf__Loop loop, *loops[] = { &loop };
 	Jankbpf__Bucket buckets[10], *list[10];
-	struct diff diff = {};
+	struct diff diff;
 
+	diff__init(&diff);
 	fill_loop(&loop, list, buckets, &world);
 	summary.n_loops = 1;
 	summary.loops = loops;
@@ -304,10 +307,11 @@ static void test_summary(void)
 /* What limits left out counts as much as records do. */
 static void test_left_out(void)
 {
-	struct diff diff = {};
+	struct diff diff;
 	struct diff_findings findings;
 	bool found = false;
 
+	diff__init(&diff);
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		for (unsigned i = 0; i < 20; i++) {
 			Jankbpf__Record record = JANKBPF__RECORD__INIT;
@@ -365,8 +369,9 @@ static void test_signature_versions(void)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct strbuf text = STRBUF_INIT, json = STRBUF_INIT;
 		struct diff_findings findings;
-		struct diff diff = {};
+		struct diff diff;
 
+		diff__init(&diff);
 		signature_version = rows[i].a;
 		sample(&diff, DIFF_A, &world);
 		signature_version = rows[i].b;

@@ -115,11 +115,12 @@ static void test_questions(void)
 /* Both sides by sums: one fault five times as often in B, one equal. */
 static void test_sums(void)
 {
-	struct diff diff = {};
+	struct diff diff;
 	struct diff_findings findings;
 	const uint64_t ends[] = { NS_PER_MS, 20 * NS_PER_MS };
 	bool found = false, alike = true;
 
+	diff__init(&diff);
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		for (uint64_t part = 0; part < 16; part++) {
 			const uint64_t counts[] = { 90000, 10000 };

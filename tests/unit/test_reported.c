@@ -30,10 +30,11 @@ static void add(struct reported *reported, struct block *block)
 
 static void test_time(void)
 {
-	struct reported reported = {};
+	struct reported reported;
 	struct summary summary = {};
 	struct block *block;
 
+	reported__init(&reported);
 	add(&reported, stalled_block(90, 80, 50, "/a"));
 	add(&reported, stalled_block(10, 0, 100, NULL));
 	reported__set_summary(&reported, &summary);
@@ -60,9 +61,10 @@ static void test_time(void)
 
 int main(void)
 {
-	struct reported reported = {};
+	struct reported reported;
 	bool own = true, told = true;
 
+	reported__init(&reported);
 	for (uint32_t pid = 1; pid <= PIDS; pid++) {
 		struct block block = { .type = BLOCK_JANK, .pid = pid, .loop = 1 };
 		struct interval interval = {};
@@ -80,7 +82,7 @@ int main(void)
 	}
 	ok(own, "each of many short processes has a row of its own");
 	ok(told, "in one interval only");
-	is_uint(HASH_COUNT(reported.loops), 0, "nothing is kept of them");
+	is_uint(groups__cnt(&reported.loops), 0, "nothing is kept of them");
 	is_uint(reported.others.cnt, PIDS, "but their number");
 	reported__free(&reported);
 	test_time();

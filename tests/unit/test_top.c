@@ -99,7 +99,7 @@ static void add_block(const char *signature, uint64_t start_ns, uint64_t ns)
 
 static struct watched_loop *only_loop(void)
 {
-	return view.loops.loops;
+	return (void *)view.loops.loops.first;
 }
 
 static void test_values(void)
@@ -111,7 +111,7 @@ static void test_values(void)
 	add_interval(101, 4242, "redis", 200, 1 * MS, 300 * MS);
 	add_block("aaaa", 101 * SEC + 200 * MS, 500 * MS);
 	add_interval(102, 4242, "redis", 100, 1 * MS, 300 * MS);
-	is_uint(HASH_COUNT(view.loops.loops), 1, "one row");
+	is_uint(groups__cnt(&view.loops.loops), 1, "one row");
 	watched_loop__values(&view.loops, only_loop(), &values);
 	ok(values.dispatches_per_s > 99 && values.dispatches_per_s < 101,
 	   "the rate of the last second");
@@ -197,12 +197,12 @@ static void test_limit(void)
 	begin(120, false, false);
 	for (uint32_t pid = 1; pid <= LOOPS_MAX + 5; pid++)
 		add_interval(100, pid, "many", 1, 1 * MS, 0);
-	is_uint(HASH_COUNT(view.loops.loops), LOOPS_MAX, "a limit of loops");
+	is_uint(groups__cnt(&view.loops.loops), LOOPS_MAX, "a limit of loops");
 	is_uint(view.loops.no_room_cnt, 5, "those beyond it are counted");
 	for (uint64_t s = 101; s < 500; s += 20)
 		add_interval(s, 1, "many", 1, 1 * MS, 0);
 	add_interval(500, 5000, "new", 1, 1 * MS, 0);
-	ok(HASH_COUNT(view.loops.loops) <= LOOPS_MAX && view.loops.no_room_cnt == 5,
+	ok(groups__cnt(&view.loops.loops) <= LOOPS_MAX && view.loops.no_room_cnt == 5,
 	   "one that has been idle for minutes makes room");
 	end();
 }

@@ -78,9 +78,10 @@ static int read_side(struct diff *diff, unsigned side, const struct options *opt
 int cmd_diff__run(const struct options *opts, struct err *err)
 {
 	struct diff_findings findings = {};
-	struct diff diff = {};
+	struct diff diff;
 	int res = 0;
 
+	diff__init(&diff);
 	signals__write_errors();
 	for (unsigned side = 0; side < DIFF_SIDES && !res; side++)
 		res = read_side(&diff, side, opts, err);

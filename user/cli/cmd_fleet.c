@@ -166,10 +166,11 @@ static int compare(struct fleet *fleet, const struct options *opts, struct err *
 	const char *const *names = &opts->files[1];
 	struct fleet_filter sides[DIFF_SIDES] = {};
 	struct diff_findings findings = {};
-	struct diff diff = {};
+	struct diff diff;
 	bool all = opts->verbosity > 0 || opts->format == FORMAT_JSON;
 	int res = 0;
 
+	diff__init(&diff);
 	for (unsigned i = 0; i < DIFF_SIDES && !res; i++)
 		res = read_side(names[i], opts, &sides[i], err);
 	if (!res)

@@ -68,9 +68,14 @@ uint64_t value__in_state(const Jankbpf__Time *time, uint32_t state)
 	return *(const uint64_t *)((const char *)time->blocked_ns + blocked_fields[state]);
 }
 
+const char *value__signature(const Jankbpf__Block *block)
+{
+	return block->cause && block->cause->signature ? block->cause->signature : "";
+}
+
 uint64_t value__delay(const Jankbpf__Block *block)
 {
-	return block->start_delay_ns + block->duration_ns;
+	return block->has_delay_ns ? block->delay_ns : block->start_delay_ns + block->duration_ns;
 }
 
 uint64_t value__due(const Jankbpf__Block *block)

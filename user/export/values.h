@@ -32,6 +32,9 @@ static inline uint64_t value__signature_version(uint64_t field)
 	return field ? field : 1;
 }
 
+/* The signature of its cause; "" without one. */
+const char *value__signature(const Jankbpf__Block *block);
+
 /* Delay that a client saw, in ns: start delay plus duration. */
 uint64_t value__delay(const Jankbpf__Block *block);
 

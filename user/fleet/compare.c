@@ -200,17 +200,17 @@ static int ask(struct side *side, const char *name, const struct fleet_value *va
 static int list_rare(struct side *side, struct strbuf *ret, uint64_t *ret_every)
 {
 	const struct diff *diff = side->diff;
-	struct diff_loop *loop, *next;
-	struct diff_fault *fault, *next_fault;
+	struct diff_loop *loop;
+	struct diff_fault *fault;
 
 	pthread_mutex_lock(side->lock);
 	*ret_every = 1 + side->recorded_cnt / SAMPLED_MAX;
 	strbuf__adds(ret, "0");
 	if (*ret_every > 1)
-		HASH_ITER (hh, diff->loops, loop, next)
-			HASH_ITER (hh, loop->faults, fault, next_fault)
-				if (fault->sides[side->nr].recorded_cnt < RARE_PART * *ret_every)
-					number__add_to_list(ret, fault->key);
+		GROUPS_EACH(&diff->loops, loop)
+	GROUPS_EACH(&loop->faults, fault)
+	if (fault->sides[side->nr].recorded_cnt < RARE_PART * *ret_every)
+		number__add_to_list(ret, fault->key);
 	pthread_mutex_unlock(side->lock);
 	return ret->failed ? -ENOMEM : 0;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A hash table, which keeps the order in which its entries were added. */
 #include "model/first_turns.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "base/hash.h"
+#include "base/groups.h"
 
 #define ENTRY_MAX 4096
 
@@ -15,59 +14,45 @@ struct key {
 };
 
 struct entry {
-	struct key key;
+	struct group_node node; /* by struct key */
 	uint64_t ns;
 	bool main; /* of the main thread */
-	UT_hash_handle hh;
 };
 
 struct first_turns {
-	struct entry *entries;
+	struct groups entries; /* the oldest is dropped for a new one */
 };
 
 struct first_turns *first_turns__new(void)
 {
-	return calloc(1, sizeof(struct first_turns));
-}
+	struct first_turns *ret = calloc(1, sizeof(*ret));
 
-static void drop(struct first_turns *turns, struct entry *entry)
-{
-	HASH_DEL(turns->entries, entry);
-	free(entry);
+	if (ret)
+		groups__init(&ret->entries, sizeof(struct entry), ENTRY_MAX, NULL);
+	return ret;
 }
 
 void first_turns__free(struct first_turns *turns)
 {
-	while (turns && turns->entries)
-		drop(turns, turns->entries);
+	if (turns)
+		groups__free(&turns->entries);
 	free(turns);
-}
-
-static struct entry *find(const struct first_turns *turns, struct key key)
-{
-	struct entry *entry;
-
-	HASH_FIND(hh, turns->entries, &key, sizeof(key), entry);
-	return entry;
 }
 
 int first_turns__add(struct first_turns *turns, const struct jank_rec_started *rec)
 {
-	struct key key = { rec->hdr.tgid, rec->loop };
+	const struct key key = { rec->hdr.tgid, rec->loop };
 	bool main = rec->hdr.tid == rec->hdr.tgid;
-	struct entry *entry = find(turns, key);
+	struct entry *entry = groups__find(&turns->entries, &key, sizeof(key));
 
 	if (entry && entry->main && !main)
 		return 0;
-	if (!entry) {
-		if (HASH_COUNT(turns->entries) >= ENTRY_MAX)
-			drop(turns, turns->entries);
-		entry = calloc(1, sizeof(*entry));
-		if (!entry)
-			return -ENOMEM;
-		entry->key = key;
-		HASH_ADD(hh, turns->entries, key, sizeof(key), entry);
-	}
+	if (!entry && groups__is_full(&turns->entries))
+		groups__drop(&turns->entries, turns->entries.first);
+	if (!entry)
+		entry = groups__get(&turns->entries, &key, sizeof(key));
+	if (!entry)
+		return -ENOMEM;
 	entry->ns = rec->end_ns - rec->begin_ns;
 	entry->main = main;
 	return 0;
@@ -75,7 +60,8 @@ int first_turns__add(struct first_turns *turns, const struct jank_rec_started *r
 
 uint64_t first_turns__of(const struct first_turns *turns, uint32_t pid, uint32_t loop)
 {
-	const struct entry *entry = find(turns, (struct key){ pid, loop });
+	const struct key key = { pid, loop };
+	const struct entry *entry = groups__find(&turns->entries, &key, sizeof(key));
 
 	return entry ? entry->ns : 0;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/groups.h"
 #include "base/text.h"
 #include "model/block.h"
 
@@ -23,24 +23,19 @@ struct texts {
 };
 
 struct entry {
+	struct group_node node;
 	struct key key;
 	struct texts texts;
 	uint64_t dispatch_cnt, block_cnt;
 	struct durations_packed *durations, *starts;
 	bool gone;   /* its process had ended at the last hists__fold */
 	bool shrank; /* the counts were less than these at the last hists__take_new */
-	UT_hash_handle hh;
 };
 
 struct hists {
-	struct entry *entries;
+	struct groups entries;
 	struct hist_totals totals;
 };
-
-struct hists *hists__new(void)
-{
-	return calloc(1, sizeof(struct hists));
-}
 
 static void texts__free(struct texts *texts)
 {
@@ -50,46 +45,44 @@ static void texts__free(struct texts *texts)
 	free(texts->pod);
 }
 
-static void drop(struct hists *hists, struct entry *entry)
+static void clear_entry(void *at)
 {
-	HASH_DEL(hists->entries, entry);
+	struct entry *entry = at;
+
 	texts__free(&entry->texts);
 	free(entry->durations);
 	free(entry->starts);
-	free(entry);
+}
+
+struct hists *hists__new(void)
+{
+	struct hists *ret = calloc(1, sizeof(*ret));
+
+	if (ret)
+		groups__init(&ret->entries, sizeof(struct entry), ENTRY_MAX, clear_entry);
+	return ret;
 }
 
 void hists__free(struct hists *hists)
 {
-	struct entry *entry, *next;
-
 	if (!hists)
 		return;
-	HASH_ITER (hh, hists->entries, entry, next)
-		drop(hists, entry);
+	groups__free(&hists->entries);
 	free(hists);
 }
 
 static struct entry *find_entry(const struct hists *hists, struct key key)
 {
-	struct entry *entry;
-
-	HASH_FIND(hh, hists->entries, &key, sizeof(key), entry);
-	return entry;
+	return groups__find(&hists->entries, &key, sizeof(key));
 }
 
 /* The entry of this very key. NULL: out of memory. */
 static struct entry *own_entry(struct hists *hists, struct key key)
 {
-	struct entry *entry = find_entry(hists, key);
+	struct entry *entry = groups__get_rest(&hists->entries, &key, sizeof(key));
 
 	if (entry)
-		return entry;
-	entry = calloc(1, sizeof(*entry));
-	if (!entry)
-		return NULL;
-	entry->key = key;
-	HASH_ADD(hh, hists->entries, key, sizeof(key), entry);
+		entry->key = key;
 	return entry;
 }
 
@@ -100,9 +93,9 @@ static struct entry *entry_of(struct hists *hists, uint32_t pid, uint32_t loop)
 
 	if (find_entry(hists, key))
 		return find_entry(hists, key);
-	if (pid && HASH_COUNT(hists->entries) >= ENTRY_MAX)
+	if (pid && groups__is_full(&hists->entries))
 		return entry_of(hists, 0, loop);
-	if (loop && HASH_COUNT(hists->entries) >= ENTRY_MAX + LOOP_MAX)
+	if (loop && groups__cnt(&hists->entries) >= ENTRY_MAX + LOOP_MAX)
 		return entry_of(hists, 0, 0);
 	return own_entry(hists, key);
 }
@@ -214,8 +207,8 @@ void hists__each(const struct hists *hists,
 {
 	const struct entry *entry;
 
-	for (entry = hists->entries; entry; entry = entry->hh.next)
-		fn(ctx, entry->key.pid, entry->dispatch_cnt);
+	GROUPS_EACH(&hists->entries, entry)
+	fn(ctx, entry->key.pid, entry->dispatch_cnt);
 }
 
 int hists__name(struct hists *hists, const struct identity *process)
@@ -226,9 +219,7 @@ int hists__name(struct hists *hists, const struct identity *process)
 	int res = 0;
 
 	for (uint32_t loop = 0; loop < LOOP_MAX && !res; loop++) {
-		struct key key = { process->pid, loop };
-
-		HASH_FIND(hh, hists->entries, &key, sizeof(key), entry);
+		entry = find_entry(hists, (struct key){ process->pid, loop });
 		if (entry)
 			res = set_texts(entry, &texts);
 	}
@@ -237,10 +228,11 @@ int hists__name(struct hists *hists, const struct identity *process)
 
 int hists__merge(struct hists *hists, const struct hists *other)
 {
-	struct entry *entry, *next;
+	struct entry *entry;
 	struct loop_hist hist;
 
-	HASH_ITER (hh, other->entries, entry, next) {
+	GROUPS_EACH(&other->entries, entry)
+	{
 		read_entry(entry, &hist);
 		if (add(hists, &hist))
 			return -ENOMEM;
@@ -279,13 +271,14 @@ static int by_pid(const void *a, const void *b)
 
 int hists__list(const struct hists *hists, struct loop_hist **ret, size_t *ret_cnt)
 {
-	size_t cnt = HASH_COUNT(hists->entries), i = 0;
-	struct entry *entry, *next;
+	size_t cnt = groups__cnt(&hists->entries), i = 0;
+	struct entry *entry;
 	struct loop_hist *list = calloc(cnt ? cnt : 1, sizeof(*list));
 
 	if (!list)
 		return -ENOMEM;
-	HASH_ITER (hh, hists->entries, entry, next) {
+	GROUPS_EACH(&hists->entries, entry)
+	{
 		struct loop_hist *row = &list[i++];
 
 		read_entry(entry, row);
@@ -314,14 +307,15 @@ static int fold_lumped(struct hists *told, const struct hists *now)
 {
 	struct entry *entry, *next;
 
-	if (HASH_COUNT(now->entries) < ENTRY_MAX)
+	if (!groups__is_full(&now->entries))
 		return 0;
-	HASH_ITER (hh, told->entries, entry, next) {
+	GROUPS_EACH_SAFE(&told->entries, entry, next)
+	{
 		if (find_entry(now, entry->key))
 			continue;
 		if (lump(told, entry))
 			return -ENOMEM;
-		drop(told, entry);
+		groups__drop(&told->entries, entry);
 	}
 	return 0;
 }
@@ -369,12 +363,13 @@ static int take_new(struct entry *told, const struct entry *now, struct loop_his
 int hists__take_new(struct hists *told, const struct hists *now, struct loop_hist **ret,
 		    size_t *ret_cnt)
 {
-	struct loop_hist *list = calloc(HASH_COUNT(now->entries) + 1, sizeof(*list));
-	struct entry *entry, *next;
+	struct loop_hist *list = calloc(groups__cnt(&now->entries) + 1, sizeof(*list));
+	struct entry *entry;
 	size_t cnt = 0;
 	int res = list ? fold_lumped(told, now) : -ENOMEM;
 
-	HASH_ITER (hh, now->entries, entry, next) {
+	GROUPS_EACH(&now->entries, entry)
+	{
 		res = res ?: take_new(own_entry(told, entry->key), entry, &list[cnt]);
 		cnt += !res && list[cnt].dispatch_cnt;
 	}
@@ -395,10 +390,10 @@ static int fold(const struct hists_run *run, struct entry *told)
 	    (left_out && lump(run->left_out, left_out)))
 		return -ENOMEM;
 	if (ended)
-		drop(run->ended, ended);
+		groups__drop(&run->ended->entries, ended);
 	if (left_out)
-		drop(run->left_out, left_out);
-	drop(run->told, told);
+		groups__drop(&run->left_out->entries, left_out);
+	groups__drop(&run->told->entries, told);
 	return 0;
 }
 
@@ -408,7 +403,8 @@ int hists__fold(const struct hists_run *run, bool (*lives)(void *ctx, uint32_t p
 	bool gone;
 	int res;
 
-	HASH_ITER (hh, run->told->entries, entry, next) {
+	GROUPS_EACH_SAFE(&run->told->entries, entry, next)
+	{
 		gone = entry->gone;
 		entry->gone = entry->key.pid && !find_entry(run->live, entry->key) &&
 			      !lives(ctx, entry->key.pid);

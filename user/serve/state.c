@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
+#include "base/groups.h"
 #include "export/json/json.h"
 #include "serve/archive.h"
 #include "serve/server.h"
@@ -18,30 +18,22 @@
 
 /* Blocks of a muted signature. */
 struct muted_count {
-	uint64_t sig, cnt;
-	UT_hash_handle hh;
+	struct group_node node; /* by its hash */
+	uint64_t cnt;
 };
 
 struct counts {
 	const struct server *server;
-	struct muted_count *muted;
+	struct groups muted;
 	uint64_t blocks, unread, muted_cnt, unparsed, left;
 	struct jsonw *w;
 };
 
 static void count_muted(struct counts *c, uint64_t sig)
 {
-	struct muted_count *count;
+	struct muted_count *count = groups__get(&c->muted, &sig, sizeof(sig));
 
 	c->muted_cnt++;
-	HASH_FIND(hh, c->muted, &sig, sizeof(sig), count);
-	if (!count) {
-		count = calloc(1, sizeof(*count));
-		if (!count)
-			return;
-		count->sig = sig;
-		HASH_ADD(hh, c->muted, sig, sizeof(count->sig), count);
-	}
 	if (count)
 		count->cnt++;
 }
@@ -74,16 +66,6 @@ static void count_all(struct counts *c, struct record_index *index)
 	c->blocks += c->left;
 }
 
-static void free_counts(struct counts *c)
-{
-	struct muted_count *count, *next;
-
-	HASH_ITER (hh, c->muted, count, next) {
-		HASH_DEL(c->muted, count);
-		free(count);
-	}
-}
-
 /* --- the text */
 
 static void number(struct jsonw *w, const char *key, uint64_t v)
@@ -102,9 +84,8 @@ static void add_mute(void *ctx, const char *signature)
 {
 	struct counts *c = ctx;
 	uint64_t sig = record_index__hash(signature);
-	struct muted_count *count;
+	const struct muted_count *count = groups__find(&c->muted, &sig, sizeof(sig));
 
-	HASH_FIND(hh, c->muted, &sig, sizeof(sig), count);
 	jsonw__array(c->w);
 	jsonw__str(c->w, signature);
 	jsonw__u64(c->w, count ? count->cnt : 0);
@@ -130,6 +111,7 @@ static void add_state(struct strbuf *sb, struct server *server)
 	struct counts c = { .server = server };
 	struct jsonw w;
 
+	groups__init(&c.muted, sizeof(struct muted_count), MARKS_MUTE_MAX, NULL);
 	count_all(&c, &server->index);
 	c.w = &w;
 	jsonw__init(&w, sb);
@@ -150,7 +132,7 @@ static void add_state(struct strbuf *sb, struct server *server)
 	jsonw__array_end(&w);
 	add_trouble(&w, server);
 	jsonw__object_end(&w);
-	free_counts(&c);
+	groups__free(&c.muted);
 }
 
 bool server__look_at_state(struct server *server)

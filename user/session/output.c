@@ -82,6 +82,7 @@ int output__new(const struct output_opts *opts, struct output **ret, struct err 
 
 	if (!out)
 		return err__set(err, ENOMEM, "out of memory");
+	reported__init(&out->reported);
 	out->namer = *opts->namer;
 	out->losses = opts->losses;
 	out->deliver = opts->deliver;

@@ -8,35 +8,23 @@
 #define LOOP_KINDS 64	/* above all JANK_LOOP_* */
 #define LOOPS_MAX  4096 /* blocks of further loops are counted together, as in the summary */
 
+void reported__init(struct reported *reported)
+{
+	*reported = (struct reported){};
+	groups__init(&reported->loops, sizeof(struct reported_loop), LOOPS_MAX, NULL);
+}
+
 void reported__free(struct reported *reported)
 {
-	struct reported_loop *loop, *next;
-
-	HASH_ITER (hh, reported->loops, loop, next) {
-		HASH_DEL(reported->loops, loop);
-		free(loop);
-	}
+	groups__free(&reported->loops);
 	free(reported->time.cgroup);
 }
 
 static struct reported_loop *find(const struct reported *reported, uint32_t pid, uint32_t loop)
 {
 	const struct reported_key key = { pid, loop };
-	struct reported_loop *ret;
 
-	HASH_FIND(hh, reported->loops, &key, sizeof(key), ret);
-	return ret;
-}
-
-static struct reported_loop *add_loop(struct reported *reported, uint32_t pid, uint32_t loop)
-{
-	struct reported_loop *ret = calloc(1, sizeof(*ret));
-
-	if (!ret)
-		return NULL;
-	ret->key = (struct reported_key){ pid, loop };
-	HASH_ADD(hh, reported->loops, key, sizeof(ret->key), ret);
-	return ret;
+	return groups__find(&reported->loops, &key, sizeof(key));
 }
 
 static int add_cgroup(struct reported_time *time, const char *cgroup)
@@ -75,8 +63,9 @@ static int add_time(struct reported_time *time, const struct block *block)
 
 int reported__add(struct reported *reported, const struct block *block)
 {
-	struct reported_loop *loop = find(reported, block->pid, block->loop);
-	int res = 0;
+	const struct reported_key key = { block->pid, block->loop };
+	struct reported_loop *loop;
+	int res;
 
 	reported->incomplete_cnt += block->lost_cnt > 0;
 	if (block->type == BLOCK_HANG) {
@@ -85,10 +74,11 @@ int reported__add(struct reported *reported, const struct block *block)
 	}
 	reported->block_cnt++;
 	res = add_time(&reported->time, block);
-	if (!loop && HASH_COUNT(reported->loops) < LOOPS_MAX) {
-		loop = add_loop(reported, block->pid, block->loop);
-		res = loop ? res : -ENOMEM;
-	}
+	loop = groups__get(&reported->loops, &key, sizeof(key));
+	if (loop)
+		loop->key = key;
+	else if (!groups__is_full(&reported->loops))
+		res = -ENOMEM;
 	(loop ?: &reported->others)->cnt++;
 	return res;
 }
@@ -179,8 +169,7 @@ static void move_to_others(struct reported *reported, struct reported_loop *loop
 {
 	reported->others.cnt += loop->cnt;
 	reported->others.told_cnt += loop->told_cnt;
-	HASH_DEL(reported->loops, loop);
-	free(loop);
+	groups__drop(&reported->loops, loop);
 }
 
 int reported__set_interval(struct reported *reported, struct interval *interval)
@@ -190,7 +179,8 @@ int reported__set_interval(struct reported *reported, struct interval *interval)
 
 	interval->hang_cnt = reported->hang_cnt - reported->told_hang_cnt;
 	reported->told_hang_cnt = reported->hang_cnt;
-	HASH_ITER (hh, reported->loops, loop, next) {
+	GROUPS_EACH_SAFE(&reported->loops, loop, next)
+	{
 		res = res ?: tell(loop, interval);
 		if (!res && loop->ended)
 			move_to_others(reported, loop);

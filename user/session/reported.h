@@ -6,20 +6,20 @@
 #ifndef JANK_SESSION_REPORTED_H
 #define JANK_SESSION_REPORTED_H
 
-#include "base/hash.h"
+#include "base/groups.h"
 #include "model/block.h"
 #include <stdbool.h>
 #include <stdint.h>
 
 /* Number of reported blocks of a process, for one kind of loop. */
 struct reported_loop {
+	struct group_node node;
 	struct reported_key {
 		uint32_t pid, loop;
 	} key;
 	uint64_t cnt;
 	uint64_t told_cnt; /* of them, in intervals */
 	bool ended;	   /* its process has */
-	UT_hash_handle hh;
 };
 
 /* Time of the reported blocks, see struct stalled. */
@@ -30,16 +30,16 @@ struct reported_time {
 	bool has_several;	      /* such cgroups */
 };
 
-/* All zero: empty. */
 struct reported {
 	struct reported_time time;
-	struct reported_loop *loops;
+	struct groups loops;		      /* struct reported_loop */
 	struct reported_loop others;	      /* of further loops: pid 0 */
 	_Atomic uint64_t block_cnt, hang_cnt; /* the intake thread reads them, too */
 	uint64_t incomplete_cnt;	      /* those with losses of their own */
 	uint64_t told_hang_cnt;		      /* of them, in intervals */
 };
 
+void reported__init(struct reported *reported);
 void reported__free(struct reported *reported); /* frees what it points to */
 
 /* Counts a block or hang. 0 or -ENOMEM: its loop is among the others, or its cgroup not known. */

@@ -5,7 +5,7 @@
 #include <xxhash.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
+#include "base/groups.h"
 #include "export/clickhouse/rows.h"
 
 static size_t frames_of(const struct frames *stack)
@@ -61,26 +61,12 @@ struct stack_key {
 	uint64_t hash, quarter;
 };
 
-/* Stacks of the batch so far. */
-struct seen {
-	struct stack_key key;
-	UT_hash_handle hh;
-};
-
-/* 1: it is new; 0; -ENOMEM. */
-static int is_new(struct seen **all, const struct stack_key *key)
+/* 1: it is new; 0; -ENOMEM. all: the stacks of the batch so far. */
+static int is_new(struct groups *all, const struct stack_key *key)
 {
-	struct seen *seen;
-
-	HASH_FIND(hh, *all, key, sizeof(*key), seen);
-	if (seen)
+	if (groups__find(all, key, sizeof(*key)))
 		return 0;
-	seen = calloc(1, sizeof(*seen));
-	if (!seen)
-		return -ENOMEM;
-	seen->key = *key;
-	HASH_ADD(hh, *all, key, sizeof(*key), seen);
-	return seen ? 1 : -ENOMEM;
+	return groups__get(all, key, sizeof(*key)) ? 1 : -ENOMEM;
 }
 
 static void add_row(struct strbuf *out, const struct row_stack *stack, uint64_t real_ns)
@@ -101,7 +87,7 @@ static void add_row(struct strbuf *out, const struct row_stack *stack, uint64_t 
 	row__end(&row);
 }
 
-static int add_block(struct strbuf *out, const Jankbpf__Block *block, struct seen **all)
+static int add_block(struct strbuf *out, const Jankbpf__Block *block, struct groups *all)
 {
 	uint64_t real_ns = start__real_ns(block->start);
 	struct row_stack stacks[ROW_STACKS_MAX];
@@ -118,10 +104,11 @@ static int add_block(struct strbuf *out, const Jankbpf__Block *block, struct see
 
 int stacks__encode(const struct batch *batch, struct strbuf *ret)
 {
-	struct seen *all = NULL, *seen, *next;
+	struct groups all;
 	size_t before = ret->len;
 	int res = 0;
 
+	groups__init(&all, sizeof(struct group_node), SIZE_MAX, NULL);
 	for (size_t i = 0; i < batch->record_cnt && !res; i++) {
 		const Jankbpf__Record *record = batch->records[i];
 
@@ -130,10 +117,7 @@ int stacks__encode(const struct batch *batch, struct strbuf *ret)
 		else if (record->type_case == JANKBPF__RECORD__TYPE_HANG)
 			res = add_block(ret, record->hang, &all);
 	}
-	HASH_ITER (hh, all, seen, next) {
-		HASH_DEL(all, seen);
-		free(seen);
-	}
+	groups__free(&all);
 	if (res || ret->failed)
 		return -ENOMEM;
 	return ret->len == before ? -ENODATA : 0;

@@ -9,7 +9,7 @@
 #ifndef JANK_EXPORT_DIFF_DIFF_H
 #define JANK_EXPORT_DIFF_DIFF_H
 
-#include "base/hash.h"
+#include "base/groups.h"
 #include "base/strbuf.h"
 #include "model/durations.h"
 #include "schema/blockinfo.pb-c.h"
@@ -38,7 +38,8 @@ struct diff_side {
 
 /* A fault, or all blocks of a loop. */
 struct diff_fault {
-	char *key;	 /* "" for all blocks; else the signature, or what sums.c got */
+	struct group_node node;
+	const char *key; /* "" for all blocks; else the signature, or what sums.c got */
 	char *signature; /* "" for all blocks */
 	char *summary;	 /* of its last block; NULL: none */
 	struct {
@@ -51,15 +52,15 @@ struct diff_fault {
 		uint64_t *delays_ns; /* of all its blocks, or of a sample of them */
 		size_t delay_cnt;
 	} sides[DIFF_SIDES];
-	UT_hash_handle hh;
 };
 
 /* A kind of loop in all processes of a name. */
 struct diff_loop {
-	char *key, *process, *loop;
+	struct group_node node;
+	const char *key;
+	char *process, *loop;
 	struct diff_side sides[DIFF_SIDES];
-	struct diff_fault *faults; /* by signature, and one for all */
-	UT_hash_handle hh;
+	struct groups faults; /* struct diff_fault, and one for all */
 };
 
 struct diff_input {
@@ -72,11 +73,12 @@ struct diff_input {
 };
 
 struct diff {
-	struct diff_loop *loops;
+	struct groups loops; /* struct diff_loop */
 	struct diff_input inputs[DIFF_SIDES];
 	uint64_t no_room_cnt; /* faults and loops beyond the limits */
 };
 
+void diff__init(struct diff *diff);
 void diff__free(struct diff *diff);
 
 /* Adds the version of some signatures of a side (0: 1). */

@@ -254,7 +254,7 @@ static int compare_quantile(const struct diff_loop *loop, size_t nr, struct diff
 
 static int compare_loop(struct diff_loop *loop, bool by_signature, struct diff_findings *ret)
 {
-	struct diff_fault *fault, *next;
+	struct diff_fault *fault;
 	int res = 0;
 
 	for (unsigned i = 0; i < DIFF_SIDES; i++) {
@@ -263,9 +263,9 @@ static int compare_loop(struct diff_loop *loop, bool by_signature, struct diff_f
 		ret->only_cnt[!i] += loop->sides[!i].dispatch_cnt > 0;
 		return 0;
 	}
-	HASH_ITER (hh, loop->faults, fault, next)
-		if (by_signature || !*fault->key)
-			res = res ?: compare_rates(loop, fault, ret);
+	GROUPS_EACH(&loop->faults, fault)
+	if (by_signature || !*fault->key)
+		res = res ?: compare_rates(loop, fault, ret);
 	if (loop->sides[DIFF_A].interval_cnt < INTERVALS_MIN ||
 	    loop->sides[DIFF_B].interval_cnt < INTERVALS_MIN) {
 		ret->few_cnt++;
@@ -322,12 +322,12 @@ static int compare(const void *a, const void *b)
 int diff__compare(struct diff *diff, struct diff_findings *ret)
 {
 	bool by_signature = diff__has_one_signature_version(diff);
-	struct diff_loop *loop, *next;
+	struct diff_loop *loop;
 	int res = 0;
 
 	*ret = (struct diff_findings){};
-	HASH_ITER (hh, diff->loops, loop, next)
-		res = res ?: compare_loop(loop, by_signature, ret);
+	GROUPS_EACH(&diff->loops, loop)
+	res = res ?: compare_loop(loop, by_signature, ret);
 	if (!res)
 		res = adjust(ret);
 	if (res) {

@@ -21,36 +21,38 @@ static void free_side(struct diff_side *side)
 	free(side->intervals);
 }
 
-static void free_fault(struct diff_fault *fault)
+static void clear_fault(void *at)
 {
-	free(fault->key);
+	struct diff_fault *fault = at;
+
 	free(fault->signature);
 	free(fault->summary);
 	for (unsigned i = 0; i < DIFF_SIDES; i++) {
 		free(fault->sides[i].ends);
 		free(fault->sides[i].delays_ns);
 	}
-	free(fault);
+}
+
+static void clear_loop(void *at)
+{
+	struct diff_loop *loop = at;
+
+	groups__free(&loop->faults);
+	for (unsigned i = 0; i < DIFF_SIDES; i++)
+		free_side(&loop->sides[i]);
+	free(loop->process);
+	free(loop->loop);
+}
+
+void diff__init(struct diff *diff)
+{
+	*diff = (struct diff){};
+	groups__init(&diff->loops, sizeof(struct diff_loop), LOOPS_MAX, clear_loop);
 }
 
 void diff__free(struct diff *diff)
 {
-	struct diff_loop *loop, *next;
-	struct diff_fault *fault, *next_fault;
-
-	HASH_ITER (hh, diff->loops, loop, next) {
-		HASH_DEL(diff->loops, loop);
-		HASH_ITER (hh, loop->faults, fault, next_fault) {
-			HASH_DEL(loop->faults, fault);
-			free_fault(fault);
-		}
-		for (unsigned i = 0; i < DIFF_SIDES; i++)
-			free_side(&loop->sides[i]);
-		free(loop->key);
-		free(loop->process);
-		free(loop->loop);
-		free(loop);
-	}
+	groups__free(&diff->loops);
 }
 
 /* --- entries */
@@ -58,20 +60,24 @@ void diff__free(struct diff *diff)
 int diff__get_loop(struct diff *diff, const char *key, const char *process, const char *kind,
 		   struct diff_loop **ret)
 {
-	struct diff_loop *loop = NULL;
+	struct diff_loop *loop = groups__get_text(&diff->loops, key);
+	bool no_room = !loop && groups__is_full(&diff->loops);
 
-	HASH_FIND_STR(diff->loops, key, loop);
-	if (!loop && HASH_COUNT(diff->loops) >= LOOPS_MAX) {
-		diff->no_room_cnt++;
-	} else if (!loop && (loop = calloc(1, sizeof(*loop)))) {
-		loop->key = strdup(key);
-		loop->process = strdup(process ?: "?");
-		loop->loop = strdup(kind ?: "?");
-		if (loop->key)
-			HASH_ADD_KEYPTR(hh, diff->loops, loop->key, strlen(loop->key), loop);
-	}
 	*ret = loop;
-	return loop && (!loop->key || !loop->process || !loop->loop) ? -ENOMEM : 0;
+	diff->no_room_cnt += no_room;
+	if (!loop)
+		return no_room ? 0 : -ENOMEM;
+	if (loop->loop)
+		return 0;
+	loop->key = group__key(loop);
+	groups__init(&loop->faults, sizeof(struct diff_fault), FAULTS_MAX, clear_fault);
+	loop->process = strdup(process ?: "?");
+	loop->loop = strdup(kind ?: "?");
+	if (loop->process && loop->loop)
+		return 0;
+	groups__drop(&diff->loops, loop);
+	*ret = NULL;
+	return -ENOMEM;
 }
 
 /* Of records: the key is made of both names. */
@@ -91,28 +97,21 @@ static int get_loop(struct diff *diff, const char *process, const char *kind,
 int diff__get_fault(struct diff *diff, struct diff_loop *loop, const char *key,
 		    struct diff_fault **ret)
 {
-	struct diff_fault *fault;
+	struct diff_fault *fault = groups__get_text(&loop->faults, key);
+	bool no_room = !fault && groups__is_full(&loop->faults);
 
-	HASH_FIND_STR(loop->faults, key, fault);
 	*ret = fault;
-	if (fault)
-		return 0;
-	if (HASH_COUNT(loop->faults) >= FAULTS_MAX) {
-		diff->no_room_cnt++;
-		return 0;
-	}
-	fault = calloc(1, sizeof(*fault));
+	diff->no_room_cnt += no_room;
 	if (!fault)
-		return -ENOMEM;
-	fault->key = strdup(key);
-	fault->signature = strdup(key);
-	if (!fault->key || !fault->signature) {
-		free_fault(fault);
-		return -ENOMEM;
-	}
-	HASH_ADD_KEYPTR(hh, loop->faults, fault->key, strlen(key), fault);
-	*ret = fault;
-	return fault ? 0 : -ENOMEM;
+		return no_room ? 0 : -ENOMEM;
+	fault->key = group__key(fault);
+	if (!fault->signature)
+		fault->signature = strdup(key);
+	if (fault->signature)
+		return 0;
+	groups__drop(&loop->faults, fault);
+	*ret = NULL;
+	return -ENOMEM;
 }
 
 /* --- dispatches, and blocks without a record */

@@ -6,14 +6,6 @@
 
 #include "export/diff/sides.h"
 
-static struct diff_loop *find_loop(struct diff *diff, const char *key)
-{
-	struct diff_loop *loop;
-
-	HASH_FIND_STR(diff->loops, key, loop);
-	return loop;
-}
-
 int diff__add_dispatches(struct diff *diff, unsigned side, const char *key, const char *process,
 			 const char *loop, uint64_t part, uint64_t cnt)
 {
@@ -45,7 +37,7 @@ static struct diff_interval *find_part(struct diff_side *side, uint64_t part)
 int diff__add_histogram(struct diff *diff, unsigned side, const char *key, uint64_t part,
 			const uint64_t *ends_ns, const uint64_t *counts, size_t cnt)
 {
-	struct diff_loop *loop = find_loop(diff, key);
+	struct diff_loop *loop = groups__find_text(&diff->loops, key);
 	struct diff_interval *interval = loop ? find_part(&loop->sides[side], part) : NULL;
 
 	if (!interval || interval->bucket_cnt || !cnt)
@@ -66,7 +58,7 @@ int diff__add_histogram(struct diff *diff, unsigned side, const char *key, uint6
 int diff__add_fault_blocks(struct diff *diff, unsigned side, const char *key, const char *fault,
 			   uint64_t part, uint64_t cnt)
 {
-	struct diff_loop *loop = find_loop(diff, key);
+	struct diff_loop *loop = groups__find_text(&diff->loops, key);
 	struct diff_fault *entry;
 	int res = 0;
 
@@ -81,12 +73,9 @@ int diff__add_fault_blocks(struct diff *diff, unsigned side, const char *key, co
 
 static struct diff_fault *find_fault(struct diff *diff, const char *key, const char *fault)
 {
-	struct diff_loop *loop = find_loop(diff, key);
-	struct diff_fault *entry = NULL;
+	struct diff_loop *loop = groups__find_text(&diff->loops, key);
 
-	if (loop)
-		HASH_FIND_STR(loop->faults, fault, entry);
-	return entry;
+	return loop ? groups__find_text(&loop->faults, fault) : NULL;
 }
 
 void diff__add_recorded(struct diff *diff, unsigned side, const char *key, const char *fault,

@@ -20,13 +20,13 @@ void metrics__free(struct metrics *m)
 {
 	if (!m)
 		return;
-	series__free(&m->loops);
-	series__free(&m->blocks);
-	series__free(&m->kinds);
-	series__free(&m->faults);
-	series__free(&m->open);
-	series__free(&m->lost);
-	series__free(&m->limited);
+	groups__free(&m->loops);
+	groups__free(&m->blocks);
+	groups__free(&m->kinds);
+	groups__free(&m->faults);
+	groups__free(&m->open);
+	groups__free(&m->lost);
+	groups__free(&m->limited);
 	free(m);
 }
 
@@ -35,7 +35,7 @@ static double seconds(uint64_t ns)
 	return (double)ns / NS_PER_SEC;
 }
 
-static int add_count(struct series_table *table, const char *id, const struct label *labels,
+static int add_count(struct groups *table, const char *id, const struct label *labels,
 		     size_t label_cnt, uint64_t cnt)
 {
 	struct series *series = series__get(table, id, labels, label_cnt);
@@ -46,7 +46,7 @@ static int add_count(struct series_table *table, const char *id, const struct la
 	return 0;
 }
 
-static int add_word(struct series_table *table, const char *name, const char *word)
+static int add_word(struct groups *table, const char *name, const char *word)
 {
 	const struct label label = { name, word };
 
@@ -76,10 +76,13 @@ struct metrics *metrics__new(size_t max_signatures)
 
 	if (!m)
 		return NULL;
-	m->loops.max = m->open.max = METRICS_LOOPS_MAX;
-	m->blocks.max = METRICS_BLOCKS_MAX;
-	m->faults.max = max_signatures;
-	m->kinds.max = m->lost.max = m->limited.max = WORDS_MAX;
+	series__init(&m->loops, METRICS_LOOPS_MAX);
+	series__init(&m->open, METRICS_LOOPS_MAX);
+	series__init(&m->blocks, METRICS_BLOCKS_MAX);
+	series__init(&m->faults, max_signatures);
+	series__init(&m->kinds, WORDS_MAX);
+	series__init(&m->lost, WORDS_MAX);
+	series__init(&m->limited, WORDS_MAX);
 	if (!add_words(m))
 		return m;
 	metrics__free(m);
@@ -124,7 +127,7 @@ static int take_block(struct metrics *m, const Jankbpf__Block *block)
 		.loop = block->loop,
 		.kind = cause ? cause->kind : NULL,
 		.cnt = 1,
-		.total_ns = block->has_delay_ns ? block->delay_ns : block->duration_ns,
+		.total_ns = value__delay(block),
 	};
 
 	return add_blocks(m, &some);
@@ -167,8 +170,10 @@ static int take_loop(struct metrics *m, const Jankbpf__Loop *loop)
 
 static void clear_open(struct metrics *m)
 {
-	for (struct series *series = m->open.list; series; series = series->hh.next)
-		series->seconds = 0;
+	struct series *series;
+
+	GROUPS_EACH(&m->open, series)
+	series->seconds = 0;
 }
 
 /* The list is in falling order; loops that have none now go to 0. */

@@ -8,13 +8,13 @@
 #include <stdint.h>
 
 struct metrics {
-	struct series_table loops;   /* process, loop, unit: durations and delays */
-	struct series_table blocks;  /* unit, process, loop, kind: cnt */
-	struct series_table kinds;   /* kind: seconds */
-	struct series_table faults;  /* signature, function: cnt */
-	struct series_table open;    /* process, loop, unit: seconds of the longest one, now */
-	struct series_table lost;    /* reason: cnt */
-	struct series_table limited; /* limit: cnt */
+	struct groups loops;   /* process, loop, unit: durations and delays */
+	struct groups blocks;  /* unit, process, loop, kind: cnt */
+	struct groups kinds;   /* kind: seconds */
+	struct groups faults;  /* signature, function: cnt */
+	struct groups open;    /* process, loop, unit: seconds of the longest one, now */
+	struct groups lost;    /* reason: cnt */
+	struct groups limited; /* limit: cnt */
 	uint64_t hang_cnt, interval_cnt, interval_ns, own_cpu_ns, own_bytes;
 	bool unwatched_known;
 	uint64_t unwatched_cnt;

@@ -63,29 +63,29 @@ static void write_hist(const struct writing *w, const char *name, const char *la
 	strbuf__addf(w->sb, "jankbpf_%s_count{%s} %" PRIu64 "\n", name, labels, sum);
 }
 
-static void write_loops(const struct writing *w, const struct series_table *loops)
+static void write_loops(const struct writing *w, const struct groups *loops)
 {
 	const struct series *series;
 
 	head(w, "dispatch_seconds", "histogram", "Durations of dispatches.");
-	for (series = loops->list; series; series = series->hh.next)
-		write_hist(w, "dispatch_seconds", series->labels, &series->durations);
+	GROUPS_EACH(loops, series)
+	write_hist(w, "dispatch_seconds", series->labels, &series->durations);
 	head(w, "start_delay_seconds", "histogram",
 	     "How late dispatches began whose thread had slept.");
-	for (series = loops->list; series; series = series->hh.next)
-		write_hist(w, "start_delay_seconds", series->labels, &series->delays);
+	GROUPS_EACH(loops, series)
+	write_hist(w, "start_delay_seconds", series->labels, &series->delays);
 }
 
-static void write_counts(const struct writing *w, const struct series_table *table,
-			 const char *name, const char *help)
+static void write_counts(const struct writing *w, const struct groups *table, const char *name,
+			 const char *help)
 {
 	const struct series *series;
 	struct strbuf sample = STRBUF_INIT;
 
 	head(w, name, "counter", help);
 	strbuf__addf(&sample, "%s_total", name);
-	for (series = table->list; series; series = series->hh.next)
-		count_line(w, strbuf__str(&sample), series->labels, series->cnt);
+	GROUPS_EACH(table, series)
+	count_line(w, strbuf__str(&sample), series->labels, series->cnt);
 	strbuf__free(&sample);
 }
 
@@ -96,16 +96,16 @@ static void write_blocks(const struct writing *w, const struct metrics *m)
 	write_counts(w, &m->blocks, "blocks",
 		     "Dispatches over the threshold, by kind of their cause.");
 	head(w, "blocked_seconds", "counter", "Delays of these, by kind of their cause.");
-	for (series = m->kinds.list; series; series = series->hh.next)
-		seconds_line(w, "blocked_seconds_total", series->labels, series->seconds);
+	GROUPS_EACH(&m->kinds, series)
+	seconds_line(w, "blocked_seconds_total", series->labels, series->seconds);
 	write_counts(w, &m->faults, "fault_blocks",
 		     "Blocks of each fault, with the function to blame.");
 	head(w, "hangs", "counter", "Dispatches that were open for longer than the hang limit.");
 	count_line(w, "hangs_total", NULL, m->hang_cnt);
 	head(w, "open_dispatch_seconds", "gauge",
 	     "The longest dispatch that is open, as of the last interval.");
-	for (series = m->open.list; series; series = series->hh.next)
-		seconds_line(w, "open_dispatch_seconds", series->labels, series->seconds);
+	GROUPS_EACH(&m->open, series)
+	seconds_line(w, "open_dispatch_seconds", series->labels, series->seconds);
 }
 
 static void write_reduction(const struct writing *w, const struct metrics *m)

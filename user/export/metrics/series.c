@@ -89,49 +89,37 @@ static void add_labels(struct strbuf *sb, const struct label *labels, size_t cnt
 	}
 }
 
-static struct series *add(struct series_table *table, const char *id, const char *labels)
+static void clear(void *series)
 {
-	struct series *ret = calloc(1, sizeof(*ret) + strlen(id) + 1);
-
-	if (!ret)
-		return NULL;
-	strcpy(ret->id, id);
-	ret->labels = strdup(labels);
-	if (!ret->labels) {
-		free(ret);
-		return NULL;
-	}
-	HASH_ADD_STR(table->list, id, ret);
-	return ret;
+	free(((struct series *)series)->labels);
 }
 
-struct series *series__get(struct series_table *table, const char *id, const struct label *labels,
+void series__init(struct groups *table, size_t max)
+{
+	groups__init(table, sizeof(struct series), max, clear);
+}
+
+struct series *series__get(struct groups *table, const char *id, const struct label *labels,
 			   size_t cnt)
 {
 	struct strbuf sb = STRBUF_INIT;
 	struct series *ret = NULL;
 
 	add_labels(&sb, labels, cnt, NULL);
-	HASH_FIND_STR(table->list, id ?: strbuf__str(&sb), ret);
-	if (!ret && HASH_COUNT(table->list) >= table->max) {
+	if (!sb.failed)
+		ret = groups__get_text(table, id ?: strbuf__str(&sb));
+	if (!ret && groups__is_full(table)) {
 		strbuf__reset(&sb);
 		add_labels(&sb, labels, cnt, "other");
-		id = NULL;
-		HASH_FIND_STR(table->list, strbuf__str(&sb), ret);
+		ret = sb.failed ? NULL : groups__get_rest_text(table, strbuf__str(&sb));
 	}
-	if (!ret && !sb.failed)
-		ret = add(table, id ?: strbuf__str(&sb), strbuf__str(&sb));
+	if (ret && !ret->labels) {
+		ret->labels = strdup(strbuf__str(&sb));
+		if (!ret->labels) {
+			groups__drop(table, ret);
+			ret = NULL;
+		}
+	}
 	strbuf__free(&sb);
 	return ret;
-}
-
-void series__free(struct series_table *table)
-{
-	struct series *entry, *next;
-
-	HASH_ITER (hh, table->list, entry, next) {
-		HASH_DEL(table->list, entry);
-		free(entry->labels);
-		free(entry);
-	}
 }

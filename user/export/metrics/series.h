@@ -6,7 +6,7 @@
 #ifndef JANK_EXPORT_METRICS_SERIES_H
 #define JANK_EXPORT_METRICS_SERIES_H
 
-#include "base/hash.h"
+#include "base/groups.h"
 #include "base/strbuf.h"
 #include "schema/blockinfo.pb-c.h"
 #include <stddef.h>
@@ -25,12 +25,11 @@ struct metrics_hist {
 };
 
 struct series {
-	UT_hash_handle hh;
-	char *labels; /* name="value",… as it is written */
+	struct group_node node; /* by an id, or by the labels */
+	char *labels;		/* name="value",… as it is written */
 	uint64_t cnt;
 	double seconds;
 	struct metrics_hist durations, delays;
-	char id[];
 };
 
 /*
@@ -41,17 +40,12 @@ struct label {
 	const char *name, *value;
 };
 
-struct series_table {
-	size_t max; /* without the one of the others */
-	struct series *list;
-};
-
 /*
  * The entry of an id (NULL: the labels are the id), made when it is new. NULL: out of memory.
  */
-struct series *series__get(struct series_table *table, const char *id, const struct label *labels,
+struct series *series__get(struct groups *table, const char *id, const struct label *labels,
 			   size_t cnt);
-void series__free(struct series_table *table);
+void series__init(struct groups *table, size_t max); /* max: without the one of the others */
 
 /* Adds cnt values of about ns each. */
 void metrics_hist__add(struct metrics_hist *hist, uint64_t ns, uint64_t cnt);

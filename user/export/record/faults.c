@@ -5,37 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/groups.h"
 #include "base/strbuf.h"
 #include "export/values.h"
 #include "model/hist.h"
 
 /* Blocks of a signature, to number them. */
 struct signature {
-	UT_hash_handle hh;
+	struct group_node node; /* by its text */
 	uint64_t cnt;
-	char text[]; /* with its NUL */
 };
 
+/* Blocks of a key; "": it is not known. Or a hang, by its id, whose block has not come yet. */
 struct group {
-	UT_hash_handle hh;
+	struct group_node node;
 	struct durations delays;
 	Jankbpf__Fault *fault; /* owned, as protobuf-c unpacks it */
-	char key[];	       /* "": not known */
-};
-
-/* A hang whose block has not come yet. */
-struct open_hang {
-	UT_hash_handle hh;
-	Jankbpf__Fault *fault; /* owned */
-	char id[];
 };
 
 struct faults {
 	enum fault_group by;
-	struct signature *signatures;
-	struct group *groups;
-	struct open_hang *hangs;
+	struct groups signatures, groups, hangs;
 	uint64_t more_cnt;
 };
 
@@ -46,53 +36,37 @@ static const char *const words[] = {
 	[FAULT_GROUP_MESSAGE] = "message",
 };
 
-struct faults *faults__new(enum fault_group by)
-{
-	struct faults *ret = calloc(1, sizeof(*ret));
-
-	if (ret)
-		ret->by = by;
-	return ret;
-}
-
 static void free_fault(Jankbpf__Fault *fault)
 {
 	if (fault)
 		jankbpf__fault__free_unpacked(fault, NULL);
 }
 
-static void free_group(struct group *group)
+static void clear_group(void *group)
 {
-	free_fault(group->fault);
-	free(group);
+	free_fault(((struct group *)group)->fault);
 }
 
-static void free_hang(struct open_hang *hang)
+struct faults *faults__new(enum fault_group by)
 {
-	free_fault(hang->fault);
-	free(hang);
+	struct faults *ret = calloc(1, sizeof(*ret));
+
+	if (!ret)
+		return NULL;
+	ret->by = by;
+	groups__init(&ret->signatures, sizeof(struct signature), SIGNATURES_MAX, NULL);
+	groups__init(&ret->groups, sizeof(struct group), FAULTS_MAX, clear_group);
+	groups__init(&ret->hangs, sizeof(struct group), OPEN_HANGS_MAX, clear_group);
+	return ret;
 }
 
 void faults__free(struct faults *faults)
 {
-	struct signature *signature, *next_signature;
-	struct group *group, *next_group;
-	struct open_hang *hang, *next_hang;
-
 	if (!faults)
 		return;
-	HASH_ITER (hh, faults->signatures, signature, next_signature) {
-		HASH_DEL(faults->signatures, signature);
-		free(signature);
-	}
-	HASH_ITER (hh, faults->groups, group, next_group) {
-		HASH_DEL(faults->groups, group);
-		free_group(group);
-	}
-	HASH_ITER (hh, faults->hangs, hang, next_hang) {
-		HASH_DEL(faults->hangs, hang);
-		free_hang(hang);
-	}
+	groups__free(&faults->signatures);
+	groups__free(&faults->groups);
+	groups__free(&faults->hangs);
 	free(faults);
 }
 
@@ -190,30 +164,6 @@ static Jankbpf__Fault *copy_of(const Jankbpf__Fault *fault)
 	return ret;
 }
 
-static struct group *find_group(const struct faults *faults, const char *key)
-{
-	struct group *ret;
-
-	HASH_FIND_STR(faults->groups, key, ret);
-	return ret;
-}
-
-/* NULL: too many, or out of memory. */
-static struct group *add_group(struct faults *faults, const char *key, Jankbpf__Fault *fault)
-{
-	struct group *group = NULL;
-
-	if (HASH_COUNT(faults->groups) < FAULTS_MAX)
-		group = calloc(1, sizeof(*group) + strlen(key) + 1);
-	if (group) {
-		strcpy(group->key, key);
-		HASH_ADD_STR(faults->groups, key, group);
-	}
-	if (group)
-		group->fault = fault;
-	return group;
-}
-
 /* Counts go on; the texts become those of the longer block. 0 or -ENOMEM. */
 static int replace(struct group *group, const Jankbpf__Fault *longer)
 {
@@ -249,20 +199,20 @@ static int set_last(Jankbpf__Fault *fault, const char *start)
 /* The group of a new block or hang, whose texts it takes if they are longer. NULL: none. */
 static struct group *take(struct faults *faults, const Jankbpf__Fault *fault)
 {
-	const char *key = fault->key ?: "";
-	struct group *group = find_group(faults, key);
-	Jankbpf__Fault *copy;
+	struct group *group = groups__get_text(&faults->groups, fault->key ?: "");
 
-	if (group) {
-		if (fault->max_ns > group->fault->max_ns)
-			return replace(group, fault) ? NULL : group;
-		return set_last(group->fault, fault->last) ? NULL : group;
-	}
-	copy = copy_of(fault);
-	group = copy ? add_group(faults, key, copy) : NULL;
 	if (!group)
-		free_fault(copy);
-	return group;
+		return NULL;
+	if (!group->fault) {
+		group->fault = copy_of(fault);
+		if (group->fault)
+			return group;
+		groups__drop(&faults->groups, group);
+		return NULL;
+	}
+	if (fault->max_ns > group->fault->max_ns)
+		return replace(group, fault) ? NULL : group;
+	return set_last(group->fault, fault->last) ? NULL : group;
 }
 
 /* --- blocks */
@@ -270,27 +220,17 @@ static struct group *take(struct faults *faults, const Jankbpf__Fault *fault)
 /* 0: not numbered. */
 static uint64_t number(struct faults *faults, const char *text)
 {
-	struct signature *signature;
+	struct signature *signature = groups__get_text(&faults->signatures, text);
 
-	HASH_FIND_STR(faults->signatures, text, signature);
-	if (!signature && HASH_COUNT(faults->signatures) < SIGNATURES_MAX &&
-	    (signature = calloc(1, sizeof(*signature) + strlen(text) + 1))) {
-		strcpy(signature->text, text);
-		HASH_ADD_STR(faults->signatures, text, signature);
-	}
 	return signature ? ++signature->cnt : 0;
 }
 
 static void end_hang(struct faults *faults, const char *id)
 {
-	struct open_hang *hang = NULL;
+	struct group *hang = id ? groups__find_text(&faults->hangs, id) : NULL;
 
-	if (id)
-		HASH_FIND_STR(faults->hangs, id, hang);
-	if (!hang)
-		return;
-	HASH_DEL(faults->hangs, hang);
-	free_hang(hang);
+	if (hang)
+		groups__drop(&faults->hangs, hang);
 }
 
 int faults__add(struct faults *faults, Jankbpf__Block *block)
@@ -316,7 +256,7 @@ int faults__add(struct faults *faults, Jankbpf__Block *block)
 		durations__add_one(&group->delays, value__delay(block));
 	} else {
 		faults->more_cnt++;
-		res = HASH_COUNT(faults->groups) < FAULTS_MAX ? -ENOMEM : 0;
+		res = groups__is_full(&faults->groups) ? 0 : -ENOMEM;
 	}
 	strbuf__free(&key);
 	return res;
@@ -325,21 +265,17 @@ int faults__add(struct faults *faults, Jankbpf__Block *block)
 int faults__add_hang(struct faults *faults, const Jankbpf__Block *block)
 {
 	struct strbuf key = STRBUF_INIT;
-	struct open_hang *hang = NULL;
+	struct group *hang = NULL;
 	Jankbpf__Fault fault;
 
 	if (!block->id)
 		return 0;
 	end_hang(faults, block->id); /* an earlier report of it */
-	if (HASH_COUNT(faults->hangs) >= OPEN_HANGS_MAX)
+	if (groups__is_full(&faults->hangs))
 		return 0;
 	add_key(faults, &key, block);
 	fault = fault_of(block, strbuf__str(&key));
-	hang = key.failed ? NULL : calloc(1, sizeof(*hang) + strlen(block->id) + 1);
-	if (hang) {
-		strcpy(hang->id, block->id);
-		HASH_ADD_STR(faults->hangs, id, hang);
-	}
+	hang = key.failed ? NULL : groups__get_text(&faults->hangs, block->id);
 	if (hang)
 		hang->fault = copy_of(&fault);
 	strbuf__free(&key);
@@ -384,19 +320,19 @@ static int by_last(const void *pa, const void *pb)
 
 static int count_hangs(struct faults *faults)
 {
-	struct open_hang *hang, *next;
+	struct group *hang, *next;
 
-	HASH_ITER (hh, faults->hangs, hang, next) {
+	GROUPS_EACH_SAFE(&faults->hangs, hang, next)
+	{
 		struct group *group = hang->fault ? take(faults, hang->fault) : NULL;
 
-		if (!group && HASH_COUNT(faults->groups) < FAULTS_MAX)
+		if (!group && !groups__is_full(&faults->groups))
 			return -ENOMEM;
 		if (group) {
 			group->fault->hangs++;
 			group->fault->has_hangs = true;
 		}
-		HASH_DEL(faults->hangs, hang);
-		free_hang(hang);
+		groups__drop(&faults->hangs, hang);
 	}
 	return 0;
 }
@@ -414,10 +350,11 @@ int faults__list(struct faults *faults, enum fault_order order, Jankbpf__Fault *
 	const struct group *group;
 	size_t cnt = 0;
 
-	*ret = calloc(HASH_COUNT(faults->groups) + 1, sizeof(**ret));
+	*ret = calloc(groups__cnt(&faults->groups) + 1, sizeof(**ret));
 	if (!*ret)
 		return -ENOMEM;
-	for (group = faults->groups; group; group = group->hh.next) {
+	GROUPS_EACH(&faults->groups, group)
+	{
 		Jankbpf__Fault *fault = group->fault;
 
 		fault->has_p50_ns = durations__quantile(&group->delays, 500, &fault->p50_ns);

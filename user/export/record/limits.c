@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
+#include "base/groups.h"
 #include "base/strbuf.h"
+#include "export/values.h"
 #include "files/bucket.h"
 
 #define WINDOW_NS (3600 * NS_PER_SEC)
@@ -15,54 +16,55 @@
 
 /* Written records of a fault; hangs of a fault count by themselves. */
 struct fault_count {
-	UT_hash_handle hh;
+	struct group_node node;
 	uint64_t window_ns; /* begin of the hour */
 	unsigned cnt;	    /* in it */
 	uint64_t worst_ns;  /* of all written ones */
-	char key[];
 };
 
 struct left_out {
-	UT_hash_handle hh;
+	struct group_node node;
 	Jankbpf__LeftOut *message; /* owned, as protobuf-c unpacks it */
-	char key[];
 };
 
 struct limits {
-	struct fault_count *faults;
-	struct left_out *left_out;
+	struct groups faults, left_out;
 	struct bucket bucket;
 	struct limit_counts counts, told; /* told: at the end of the last interval */
 };
 
+static void clear_left_out(void *entry)
+{
+	Jankbpf__LeftOut *message = ((struct left_out *)entry)->message;
+
+	if (message)
+		jankbpf__left_out__free_unpacked(message, NULL);
+}
+
 struct limits *limits__new(void)
 {
-	return calloc(1, sizeof(struct limits));
+	struct limits *ret = calloc(1, sizeof(*ret));
+
+	if (!ret)
+		return NULL;
+	groups__init(&ret->faults, sizeof(struct fault_count), LIMITS_FAULTS_MAX, NULL);
+	groups__init(&ret->left_out, sizeof(struct left_out), LIMITS_LEFT_OUT_MAX - 1,
+		     clear_left_out);
+	return ret;
 }
 
 void limits__end_interval(struct limits *limits)
 {
-	struct left_out *entry, *next;
-
-	HASH_ITER (hh, limits->left_out, entry, next) {
-		HASH_DEL(limits->left_out, entry);
-		jankbpf__left_out__free_unpacked(entry->message, NULL);
-		free(entry);
-	}
+	groups__free(&limits->left_out);
 	limits->told = limits->counts;
 }
 
 void limits__free(struct limits *limits)
 {
-	struct fault_count *fault, *next;
-
 	if (!limits)
 		return;
-	limits__end_interval(limits);
-	HASH_ITER (hh, limits->faults, fault, next) {
-		HASH_DEL(limits->faults, fault);
-		free(fault);
-	}
+	groups__free(&limits->left_out);
+	groups__free(&limits->faults);
 	free(limits);
 }
 
@@ -73,43 +75,18 @@ static const Jankbpf__Block *block_of(const Jankbpf__Record *record)
 	return record->type_case == JANKBPF__RECORD__TYPE_HANG ? record->hang : record->block;
 }
 
-static const char *signature_of(const Jankbpf__Block *block)
-{
-	return block->cause && block->cause->signature ? block->cause->signature : "";
-}
-
-static uint64_t delay_of(const Jankbpf__Block *block)
-{
-	return block->has_delay_ns ? block->delay_ns : block->duration_ns;
-}
-
-static struct fault_count *add_fault(struct limits *limits, const char *key)
-{
-	struct fault_count *fault = calloc(1, sizeof(*fault) + strlen(key) + 1);
-
-	if (!fault)
-		return NULL;
-	strcpy(fault->key, key);
-	HASH_ADD_STR(limits->faults, key, fault);
-	return fault;
-}
-
 /* NULL: out of memory. */
 static struct fault_count *find_fault(struct limits *limits, const Jankbpf__Record *record)
 {
 	struct strbuf key = STRBUF_INIT;
-	struct fault_count *fault;
+	struct fault_count *fault = NULL;
 
 	strbuf__adds(&key, record->type_case == JANKBPF__RECORD__TYPE_HANG ? "hang " : "");
-	strbuf__adds(&key, signature_of(block_of(record)));
-	HASH_FIND_STR(limits->faults, strbuf__str(&key), fault);
-	if (!fault && HASH_COUNT(limits->faults) >= LIMITS_FAULTS_MAX) {
-		strbuf__reset(&key);
-		strbuf__adds(&key, "others");
-		HASH_FIND_STR(limits->faults, strbuf__str(&key), fault);
-	}
-	if (!fault && !key.failed)
-		fault = add_fault(limits, strbuf__str(&key));
+	strbuf__adds(&key, value__signature(block_of(record)));
+	if (!key.failed)
+		fault = groups__get_text(&limits->faults, strbuf__str(&key));
+	if (!fault && groups__is_full(&limits->faults))
+		fault = groups__get_rest_text(&limits->faults, "others");
 	strbuf__free(&key);
 	return fault;
 }
@@ -168,39 +145,28 @@ static Jankbpf__LeftOut *message_of(const Jankbpf__Block *block)
 	return NULL;
 }
 
-static struct left_out *add_entry(struct limits *limits, const char *key,
-				  const Jankbpf__Block *block)
-{
-	struct left_out *entry = calloc(1, sizeof(*entry) + strlen(key) + 1);
-
-	if (entry)
-		entry->message = message_of(block);
-	if (!entry || !entry->message) {
-		free(entry);
-		return NULL;
-	}
-	strcpy(entry->key, key);
-	HASH_ADD_STR(limits->left_out, key, entry);
-	return entry;
-}
-
+/* NULL: out of memory. */
 static struct left_out *find_entry(struct limits *limits, const Jankbpf__Block *block)
 {
 	struct strbuf key = STRBUF_INIT;
-	struct left_out *entry;
+	struct left_out *entry = NULL;
 
-	strbuf__addf(&key, "%s\n%s\n%s\n%s", signature_of(block), block->process ?: "",
+	strbuf__addf(&key, "%s\n%s\n%s\n%s", value__signature(block), block->process ?: "",
 		     block->unit ?: "", block->loop ?: "");
-	HASH_FIND_STR(limits->left_out, strbuf__str(&key), entry);
-	if (!entry && HASH_COUNT(limits->left_out) >= LIMITS_LEFT_OUT_MAX - 1) {
-		strbuf__reset(&key);
+	if (!key.failed)
+		entry = groups__get_text(&limits->left_out, strbuf__str(&key));
+	if (!entry && groups__is_full(&limits->left_out)) {
 		block = NULL;
-		HASH_FIND_STR(limits->left_out, "", entry);
+		entry = groups__get_rest_text(&limits->left_out, "");
 	}
-	if (!entry && !key.failed)
-		entry = add_entry(limits, strbuf__str(&key), block);
 	strbuf__free(&key);
-	return entry;
+	if (!entry || entry->message)
+		return entry;
+	entry->message = message_of(block);
+	if (entry->message)
+		return entry;
+	groups__drop(&limits->left_out, entry);
+	return NULL;
 }
 
 /* Without memory it is counted in all only. */
@@ -215,7 +181,7 @@ static void leave_out(struct limits *limits, const Jankbpf__Record *record, uint
 	entry = find_entry(limits, record->block);
 	if (!entry)
 		return;
-	delay_ns = delay_of(record->block);
+	delay_ns = value__delay(record->block);
 	entry->message->blocks++;
 	entry->message->total_ns += delay_ns;
 	if (delay_ns > entry->message->max_ns)
@@ -226,7 +192,7 @@ bool limits__takes(struct limits *limits, struct limit_rates rates, const Jankbp
 		   uint64_t now_ns)
 {
 	struct fault_count *fault = find_fault(limits, record);
-	uint64_t delay_ns = delay_of(block_of(record));
+	uint64_t delay_ns = value__delay(block_of(record));
 
 	if (fault && is_over(fault, rates.per_signature, now_ns) && delay_ns <= fault->worst_ns) {
 		leave_out(limits, record, &limits->counts.per_signature);
@@ -256,13 +222,14 @@ struct limit_counts limits__counts(const struct limits *limits, bool of_run)
 
 int limits__left_out(const struct limits *limits, Jankbpf__LeftOut ***ret, size_t *ret_cnt)
 {
+	const struct left_out *entry;
 	size_t cnt = 0;
 
-	*ret = calloc(HASH_COUNT(limits->left_out) + 1, sizeof(**ret));
+	*ret = calloc(groups__cnt(&limits->left_out) + 1, sizeof(**ret));
 	if (!*ret)
 		return -ENOMEM;
-	for (struct left_out *entry = limits->left_out; entry; entry = entry->hh.next)
-		(*ret)[cnt++] = entry->message;
+	GROUPS_EACH(&limits->left_out, entry)
+	(*ret)[cnt++] = entry->message;
 	*ret_cnt = cnt;
 	return 0;
 }

@@ -7,45 +7,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/groups.h"
 #include "export/report/report.h"
 #include "export/sink.h"
 
 #define BYTES_MAX (32 << 20) /* of packed hangs; beyond that the oldest is passed on */
 
 struct hang {
-	UT_hash_handle hh;
+	struct group_node node; /* by its id */
 	struct strbuf packed;
-	char id[];
 };
 
 struct hangs {
-	struct hang *by_id; /* oldest first */
+	struct groups by_id;
 	size_t bytes;
 };
 
-struct hangs *hangs__new(void)
+static void clear_hang(void *hang)
 {
-	return calloc(1, sizeof(struct hangs));
+	strbuf__free(&((struct hang *)hang)->packed);
 }
 
-static void drop(struct hangs *hangs, struct hang *hang)
+struct hangs *hangs__new(void)
 {
-	HASH_DEL(hangs->by_id, hang);
-	hangs->bytes -= hang->packed.len;
-	strbuf__free(&hang->packed);
-	free(hang);
+	struct hangs *ret = calloc(1, sizeof(*ret));
+
+	if (ret)
+		groups__init(&ret->by_id, sizeof(struct hang), SIZE_MAX, clear_hang);
+	return ret;
 }
 
 void hangs__free(struct hangs *hangs)
 {
-	struct hang *hang, *next;
-
 	if (!hangs)
 		return;
-	HASH_ITER (hh, hangs->by_id, hang, next)
-		drop(hangs, hang);
+	groups__free(&hangs->by_id);
 	free(hangs);
+}
+
+static void drop(struct hangs *hangs, struct hang *hang)
+{
+	hangs->bytes -= hang->packed.len;
+	groups__drop(&hangs->by_id, hang);
 }
 
 static int pass_on(struct hangs *hangs, struct report *report, struct hang *hang)
@@ -64,40 +67,27 @@ static int pass_on(struct hangs *hangs, struct report *report, struct hang *hang
 	return res;
 }
 
-static struct hang *find(const struct hangs *hangs, const char *id)
-{
-	struct hang *hang;
-
-	HASH_FIND_STR(hangs->by_id, id, hang);
-	return hang;
-}
-
 static int hold(struct hangs *hangs, struct report *report, const Jankbpf__Record *record)
 {
-	size_t len = strlen(record->hang->id) + 1;
-	struct hang *hang = calloc(1, sizeof(*hang) + len);
+	struct hang *hang = groups__get_text(&hangs->by_id, record->hang->id);
 	int res = 0;
 
 	if (!hang)
 		return -ENOMEM;
-	memcpy(hang->id, record->hang->id, len);
-	HASH_ADD_STR(hangs->by_id, id, hang);
-	if (!hang)
-		return -ENOMEM;
 	if (stream__pack(&hang->packed, record)) {
-		drop(hangs, hang);
+		groups__drop(&hangs->by_id, hang);
 		return -ENOMEM;
 	}
 	hangs->bytes += hang->packed.len;
 	while (!res && hangs->bytes > BYTES_MAX)
-		res = pass_on(hangs, report, hangs->by_id);
+		res = pass_on(hangs, report, (void *)hangs->by_id.first);
 	return res;
 }
 
 int hangs__record(struct hangs *hangs, struct report *report, const Jankbpf__Record *record)
 {
 	const Jankbpf__Block *block = report__block(record);
-	struct hang *hang = block && block->id ? find(hangs, block->id) : NULL;
+	struct hang *hang = block && block->id ? groups__find_text(&hangs->by_id, block->id) : NULL;
 
 	if (hang)
 		drop(hangs, hang);
@@ -110,7 +100,7 @@ int hangs__finish(struct hangs *hangs, struct report *report)
 {
 	int res = 0;
 
-	while (!res && hangs->by_id)
-		res = pass_on(hangs, report, hangs->by_id);
+	while (!res && hangs->by_id.first)
+		res = pass_on(hangs, report, (void *)hangs->by_id.first);
 	return res;
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
+#include "base/groups.h"
 #include "base/text.h"
 #include "export/report/md.h"
 #include "export/values.h"
@@ -20,24 +20,29 @@
 
 /* The stacks of a fault's longest block so far. */
 struct worst {
-	UT_hash_handle hh;
+	struct group_node node; /* by its signature */
 	uint64_t delay_ns;
 	struct strbuf stacks;
-	char signature[];
 };
 
 struct md {
 	struct report report;
 	struct faults *faults;
-	struct worst *by_signature;
+	struct groups worst;
 	uint64_t block_cnt, hang_cnt, total_ns, lost_cnt;
 	struct strbuf name, clean;
 };
+
+static void clear_worst(void *worst)
+{
+	strbuf__free(&((struct worst *)worst)->stacks);
+}
 
 static int md__init(struct report *report)
 {
 	struct md *md = (struct md *)report;
 
+	groups__init(&md->worst, sizeof(struct worst), FAULTS_MAX, clear_worst);
 	md->faults = faults__new(FAULT_GROUP_SIGNATURE);
 	return md->faults ? 0 : -ENOMEM;
 }
@@ -45,13 +50,8 @@ static int md__init(struct report *report)
 static void md__free(struct report *report)
 {
 	struct md *md = (struct md *)report;
-	struct worst *worst, *next;
 
-	HASH_ITER (hh, md->by_signature, worst, next) {
-		HASH_DEL(md->by_signature, worst);
-		strbuf__free(&worst->stacks);
-		free(worst);
-	}
+	groups__free(&md->worst);
 	faults__free(md->faults);
 	strbuf__free(&md->name);
 	strbuf__free(&md->clean);
@@ -121,25 +121,13 @@ static int set_stacks(struct md *md, struct strbuf *sb, const Jankbpf__Block *bl
 
 static int keep_worst(struct md *md, const Jankbpf__Block *block)
 {
-	const char *signature =
-		block->cause && block->cause->signature ? block->cause->signature : "";
+	struct worst *worst = groups__get_text(&md->worst, value__signature(block));
 	uint64_t delay = value__delay(block);
-	struct worst *worst;
 
-	HASH_FIND_STR(md->by_signature, signature, worst);
-	if (worst && worst->delay_ns >= delay)
+	if (!worst)
+		return groups__is_full(&md->worst) ? 0 : -ENOMEM;
+	if (worst->delay_ns && worst->delay_ns >= delay)
 		return 0;
-	if (!worst) {
-		if (HASH_COUNT(md->by_signature) >= FAULTS_MAX)
-			return 0;
-		worst = calloc(1, sizeof(*worst) + strlen(signature) + 1);
-		if (!worst)
-			return -ENOMEM;
-		strcpy(worst->signature, signature);
-		HASH_ADD_STR(md->by_signature, signature, worst);
-		if (!worst)
-			return -ENOMEM;
-	}
 	worst->delay_ns = delay;
 	return set_stacks(md, &worst->stacks, block);
 }
@@ -291,7 +279,7 @@ static void add_fault(struct md *md, struct strbuf *sb, size_t nr, const Jankbpf
 		md__add_code(sb, &md->clean, fault->id);
 	}
 	strbuf__adds(sb, "\n");
-	HASH_FIND_STR(md->by_signature, fault->signature ?: "", worst);
+	worst = groups__find_text(&md->worst, fault->signature ?: "");
 	if (!worst || !worst->stacks.len)
 		return;
 	strbuf__adds(sb, "\n```\n");

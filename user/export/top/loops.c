@@ -13,43 +13,33 @@
 
 #define RECORD_BYTES_MAX (32 << 20)
 
+static void clear_fault(void *at)
+{
+	struct loop_fault *fault = at;
+
+	strbuf__free(&fault->last);
+	free(fault->kind);
+	free(fault->summary);
+}
+
+static void clear_loop(void *at)
+{
+	struct watched_loop *loop = at;
+
+	groups__free(&loop->faults);
+	free(loop->process);
+	free(loop->loop);
+}
+
 void loops_view__init(struct loops_view *v, uint64_t interval_ns)
 {
 	*v = (struct loops_view){ .clock.cell_ns = interval_ns };
-}
-
-static void free_fault(struct loops_view *v, struct loop_fault *fault)
-{
-	v->record_bytes -= fault->last.cap;
-	strbuf__free(&fault->last);
-	free(fault->signature);
-	free(fault->kind);
-	free(fault->summary);
-	free(fault);
-}
-
-static void free_loop(struct loops_view *v, struct watched_loop *loop)
-{
-	struct loop_fault *fault, *next;
-
-	HASH_ITER (hh, loop->faults, fault, next) {
-		HASH_DEL(loop->faults, fault);
-		free_fault(v, fault);
-	}
-	free(loop->key);
-	free(loop->process);
-	free(loop->loop);
-	free(loop);
+	groups__init(&v->loops, sizeof(struct watched_loop), LOOPS_MAX, clear_loop);
 }
 
 void loops_view__free(struct loops_view *v)
 {
-	struct watched_loop *loop, *next;
-
-	HASH_ITER (hh, v->loops, loop, next) {
-		HASH_DEL(v->loops, loop);
-		free_loop(v, loop);
-	}
+	groups__free(&v->loops);
 	loops_view__mute(v, NULL);
 	free(v->end);
 	*v = (struct loops_view){};
@@ -76,20 +66,39 @@ static bool is_idle(const struct loops_view *v, const struct watched_loop *loop)
 	       !stalls__blocks(&loop->stalls, &v->clock, STALLS_CELLS);
 }
 
-static bool make_room(struct loops_view *v)
+static void drop_loop(struct loops_view *v, struct watched_loop *loop)
 {
-	struct watched_loop *loop, *next;
+	const struct loop_fault *fault;
 
-	if (HASH_COUNT(v->loops) < LOOPS_MAX)
-		return true;
-	HASH_ITER (hh, v->loops, loop, next) {
-		if (!is_idle(v, loop))
-			continue;
-		HASH_DEL(v->loops, loop);
-		free_loop(v, loop);
-		return true;
+	GROUPS_EACH(&loop->faults, fault)
+	v->record_bytes -= fault->last.cap;
+	groups__drop(&v->loops, loop);
+}
+
+static void make_room(struct loops_view *v)
+{
+	struct watched_loop *loop;
+
+	GROUPS_EACH(&v->loops, loop)
+	{
+		if (is_idle(v, loop)) {
+			drop_loop(v, loop);
+			return;
+		}
 	}
-	return false;
+}
+
+/* NULL: out of memory; the loop is dropped. */
+static struct watched_loop *begin_loop(struct loops_view *v, struct watched_loop *loop,
+				       uint32_t pid, const char *kind)
+{
+	loop->key = group__key(loop);
+	loop->pid = pid;
+	groups__init(&loop->faults, sizeof(struct loop_fault), LOOP_FAULTS_MAX, clear_fault);
+	if (!set_text(&loop->loop, kind))
+		return loop;
+	groups__drop(&v->loops, loop);
+	return NULL;
 }
 
 /* NULL: no room or no memory, which is counted. */
@@ -100,21 +109,12 @@ static struct watched_loop *get_loop(struct loops_view *v, uint32_t pid, const c
 	char key[96];
 
 	snprintf(key, sizeof(key), "%u %.80s", pid, kind ?: "?");
-	HASH_FIND_STR(v->loops, key, loop);
-	if (!loop && make_room(v) && (loop = calloc(1, sizeof(*loop)))) {
-		loop->pid = pid;
-		if (set_text(&loop->key, key) || set_text(&loop->loop, kind ?: "?")) {
-			free_loop(v, loop);
-			loop = NULL;
-		} else {
-			char *own_key = loop->key, *own_kind = loop->loop;
-
-			HASH_ADD_KEYPTR(hh, v->loops, loop->key, strlen(loop->key), loop);
-			if (!loop) {
-				free(own_key);
-				free(own_kind);
-			}
-		}
+	loop = groups__find_text(&v->loops, key);
+	if (!loop) {
+		if (groups__is_full(&v->loops))
+			make_room(v);
+		loop = groups__get_text(&v->loops, key);
+		loop = loop ? begin_loop(v, loop, pid, kind ?: "?") : NULL;
 	}
 	if (!loop)
 		v->no_room_cnt++;
@@ -134,23 +134,14 @@ static bool is_muted(const struct loops_view *v, const char *signature)
 static struct loop_fault *get_fault(struct loops_view *v, struct watched_loop *loop,
 				    const char *signature)
 {
-	struct loop_fault *fault;
-	char *key;
+	struct loop_fault *fault = groups__get_text(&loop->faults, signature);
 
-	HASH_FIND_STR(loop->faults, signature, fault);
-	if (fault)
-		return fault;
-	key = HASH_COUNT(loop->faults) < LOOP_FAULTS_MAX ? strdup(signature) : NULL;
-	fault = key ? calloc(1, sizeof(*fault)) : NULL;
-	if (fault) {
-		fault->loop = loop;
-		fault->signature = key;
-		fault->muted = is_muted(v, signature);
-		HASH_ADD_KEYPTR(hh, loop->faults, fault->signature, strlen(key), fault);
-	}
 	if (!fault) {
-		free(key);
 		v->no_room_cnt++;
+	} else if (!fault->loop) {
+		fault->loop = loop;
+		fault->signature = group__key(fault);
+		fault->muted = is_muted(v, signature);
 	}
 	return fault;
 }
@@ -198,16 +189,17 @@ static void begin_interval(struct loops_view *v, const Jankbpf__Interval *interv
 {
 	uint64_t end_ns = interval->start_ns + interval->elapsed_ns;
 	bool turns = end_ns - v->window_ns >= RECENT_NS / 2;
-	struct watched_loop *loop, *next;
+	struct watched_loop *loop;
 
-	HASH_ITER (hh, v->loops, loop, next) {
-		struct loop_fault *fault, *next_fault;
+	GROUPS_EACH(&v->loops, loop)
+	{
+		struct loop_fault *fault;
 
 		loop->dispatch_cnt = 0;
 		loop->open_ns = 0;
 		stalls__shift(&loop->stalls);
-		HASH_ITER (hh, loop->faults, fault, next_fault)
-			stalls__shift(&fault->stalls);
+		GROUPS_EACH(&loop->faults, fault)
+		stalls__shift(&fault->stalls);
 		if (turns)
 			turn_window(loop);
 	}
@@ -275,8 +267,7 @@ static int add_fault(struct loops_view *v, struct watched_loop *loop, const Jank
 		     const Jankbpf__Block *block)
 {
 	const Jankbpf__Cause *cause = block->cause;
-	struct loop_fault *fault =
-		get_fault(v, loop, cause && cause->signature ? cause->signature : "");
+	struct loop_fault *fault = get_fault(v, loop, value__signature(block));
 	uint64_t ns = value__delay(block);
 	int res;
 
@@ -320,12 +311,14 @@ int loops_view__add(struct loops_view *v, const Jankbpf__Record *record)
 
 static void mark_muted(struct loops_view *v)
 {
-	struct watched_loop *loop, *next;
-	struct loop_fault *fault, *next_fault;
+	struct watched_loop *loop;
+	struct loop_fault *fault;
 
-	HASH_ITER (hh, v->loops, loop, next) {
+	GROUPS_EACH(&v->loops, loop)
+	{
 		loop->muted_cnt = 0;
-		HASH_ITER (hh, loop->faults, fault, next_fault) {
+		GROUPS_EACH(&loop->faults, fault)
+		{
 			fault->muted = is_muted(v, fault->signature);
 			loop->muted_cnt += fault->muted ? fault->block_cnt : 0;
 		}

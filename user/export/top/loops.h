@@ -6,7 +6,7 @@
 #ifndef JANK_EXPORT_TOP_LOOPS_H
 #define JANK_EXPORT_TOP_LOOPS_H
 
-#include "base/hash.h"
+#include "base/groups.h"
 #include "base/strbuf.h"
 #include "export/top/stalls.h"
 #include "export/values.h"
@@ -25,19 +25,20 @@
 struct watched_loop;
 
 struct loop_fault {
+	struct group_node node;		 /* by the signature */
 	const struct watched_loop *loop; /* whose it is */
-	char *signature;		 /* the key; "": of blocks without one */
+	const char *signature;		 /* its key; "": of blocks without one */
 	char *kind, *summary;
 	uint64_t block_cnt, total_ns, max_ns;
 	uint64_t last_ns; /* end of the last block, on CLOCK_MONOTONIC */
 	struct stalls stalls;
 	struct strbuf last; /* the last record, packed; empty: there was no room */
 	bool muted;
-	UT_hash_handle hh;
 };
 
 struct watched_loop {
-	char *key; /* pid and kind */
+	struct group_node node;
+	const char *key; /* pid and kind */
 	char *process, *loop;
 	uint32_t pid;
 	uint64_t dispatch_cnt; /* of the last interval */
@@ -47,13 +48,12 @@ struct watched_loop {
 	uint64_t open_ns; /* delay of the longest open dispatch; 0: none */
 	char open_state[16];
 	char open_thread[32];
-	struct loop_fault *faults; /* by signature */
-	uint64_t muted_cnt;	   /* blocks of muted faults */
-	UT_hash_handle hh;
+	struct groups faults; /* struct loop_fault */
+	uint64_t muted_cnt;   /* blocks of muted faults */
 };
 
 struct loops_view {
-	struct watched_loop *loops;
+	struct groups loops; /* struct watched_loop */
 	struct stalls_clock clock;
 	uint64_t elapsed_ns;   /* of the last interval */
 	uint64_t window_ns;    /* begin of the newer half of `dispatches` */

@@ -125,9 +125,10 @@ static bool has_text(const struct watched_loop *loop, const char *text)
 struct watched_loop **loops_view__list(const struct loops_view *v, enum loop_order order,
 				       const char *text, size_t *ret_cnt)
 {
-	struct sortable *sorted = calloc(HASH_COUNT(v->loops) + 1, sizeof(*sorted));
-	struct watched_loop **ret = calloc(HASH_COUNT(v->loops) + 1, sizeof(struct watched_loop *));
-	struct watched_loop *loop, *next;
+	struct sortable *sorted = calloc(groups__cnt(&v->loops) + 1, sizeof(*sorted));
+	struct watched_loop **ret =
+		calloc(groups__cnt(&v->loops) + 1, sizeof(struct watched_loop *));
+	struct watched_loop *loop;
 	size_t cnt = 0;
 
 	*ret_cnt = 0;
@@ -136,7 +137,8 @@ struct watched_loop **loops_view__list(const struct loops_view *v, enum loop_ord
 		free(ret);
 		return NULL;
 	}
-	HASH_ITER (hh, v->loops, loop, next) {
+	GROUPS_EACH(&v->loops, loop)
+	{
 		if (!has_text(loop, text))
 			continue;
 		sorted[cnt].loop = loop;
@@ -166,29 +168,29 @@ static int most_time_first(const void *a, const void *b)
 static int add_faults(struct loop_fault ***list, size_t *cnt, const struct watched_loop *loop)
 {
 	struct loop_fault **longer =
-		reallocarray(*list, *cnt + HASH_COUNT(loop->faults) + 1, sizeof(**list));
-	struct loop_fault *fault, *next;
+		reallocarray(*list, *cnt + groups__cnt(&loop->faults) + 1, sizeof(**list));
+	struct loop_fault *fault;
 
 	if (!longer)
 		return -1;
 	*list = longer;
-	HASH_ITER (hh, loop->faults, fault, next)
-		if (!fault->muted)
-			longer[(*cnt)++] = fault;
+	GROUPS_EACH(&loop->faults, fault)
+	if (!fault->muted)
+		longer[(*cnt)++] = fault;
 	return 0;
 }
 
 struct loop_fault **loops_view__faults(const struct loops_view *v, const struct watched_loop *loop,
 				       size_t *ret_cnt)
 {
-	struct watched_loop *each, *next;
+	struct watched_loop *each;
 	struct loop_fault **ret = NULL;
 	int res = 0;
 
 	*ret_cnt = 0;
-	HASH_ITER (hh, v->loops, each, next)
-		if (!res && (!loop || each == loop))
-			res = add_faults(&ret, ret_cnt, each);
+	GROUPS_EACH(&v->loops, each)
+	if (!res && (!loop || each == loop))
+		res = add_faults(&ret, ret_cnt, each);
 	if (res) {
 		free(ret);
 		*ret_cnt = 0;

@@ -88,17 +88,18 @@ static void put_share(struct text *t, enum style style, double part, int width)
 
 static void put_totals(struct text *t, const struct loops_view *v)
 {
-	struct watched_loop *loop, *next;
+	struct watched_loop *loop;
 	double dispatches = 0, blocks = 0;
 	struct loop_values values;
 
-	HASH_ITER (hh, v->loops, loop, next) {
+	GROUPS_EACH(&v->loops, loop)
+	{
 		watched_loop__rates(v, loop, &values);
 		dispatches += values.dispatches_per_s;
 		blocks += values.blocks_per_min;
 	}
-	text__putf(t, STYLE_BOLD, "%u loop%s", HASH_COUNT(v->loops),
-		   HASH_COUNT(v->loops) == 1 ? "" : "s");
+	text__putf(t, STYLE_BOLD, "%zu loop%s", groups__cnt(&v->loops),
+		   groups__cnt(&v->loops) == 1 ? "" : "s");
 	text__put(t, STYLE_NONE, " ·");
 	put_number(t, STYLE_NONE, dispatches, 1);
 	text__put(t, STYLE_NONE, " dispatches/s ·");
@@ -121,7 +122,7 @@ static void put_missing(struct text *t, const struct loops_view *v)
 	};
 	bool first = true;
 
-	if (!HASH_COUNT(v->loops)) {
+	if (!groups__cnt(&v->loops)) {
 		text__put(t, STYLE_WARN, v->clock.cnt ? "no loop seen yet" : "starting");
 		first = false;
 	}
