@@ -49,9 +49,11 @@ $(LIB): $(SCHEMA_OBJ)
 # Before the first build, no dependency file says which sources include them.
 $(OBJ) $(SCHEMA_OBJ): | $(PB_H)
 
-docs-record: $(DESCRIPTORS) #:sources docs/record.md, docs/losses.md and web/losses.js, from the schema
+docs-record: $(DESCRIPTORS) #:sources docs/record.md, docs/losses.md, web/losses.js, schema.sql, from the schema
 	$(call generate,record) >docs/record.md
 	$(call generate,losses) >docs/losses.md
 	$(call generate,losses_js) >web/losses.js
+	$(call generate,sql) >$(OUT)/schema.sql
+	$(Q)cp $(OUT)/schema.sql deploy/clickhouse/schema.sql
 
 .PHONY: docs-record

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Makes what depends on the schema: the C table of fields, the JSON Schema, two pages of documentation.
+"""Makes what depends on the schema: the C table of fields, the JSON Schema, two pages of documentation, columns.
 
-    generate.py DESCRIPTORS fields|schema|record|losses|losses_js >FILE
+    generate.py DESCRIPTORS fields|schema|record|losses|losses_js|sql >FILE
 
 DESCRIPTORS is what `protoc --include_source_info --descriptor_set_out` wrote. Fails if schema/fields.tbl and
 the descriptors do not have the same fields.
@@ -14,7 +14,10 @@ import sys
 
 from google.protobuf import descriptor_pb2
 
-TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fields.tbl")
+HERE = os.path.dirname(os.path.abspath(__file__))
+TABLE = os.path.join(HERE, "fields.tbl")
+SQL = os.path.join(os.path.dirname(HERE), "deploy", "clickhouse", "schema.sql")
+INTERVALS = "CREATE TABLE IF NOT EXISTS jankbpf.intervals_local\n"
 FIELD = descriptor_pb2.FieldDescriptorProto
 INTEGERS = {FIELD.TYPE_UINT32: (0, 2**32 - 1), FIELD.TYPE_UINT64: (0, 2**64 - 1), FIELD.TYPE_INT32: (-2**31, 2**31 - 1)}
 JSON_OF = {FIELD.TYPE_STRING: "string", FIELD.TYPE_BOOL: "boolean", FIELD.TYPE_DOUBLE: "number", FIELD.TYPE_MESSAGE: "object",
@@ -29,6 +32,7 @@ class Table:
 
     def __init__(self, path):
         self.types, self.rows, self.rules = {"object": {"json": "object"}}, {}, {}
+        self.facts = {"column": [], "metric": [], "otlp": []}
         message = None
         with open(path, encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
@@ -48,6 +52,9 @@ class Table:
                     self.types[name] = {"json": kind, **dict(option.split("=", 1) for option in options)}
                 elif word == "message":
                     message = self.rows.setdefault(rest.strip(), {})
+                elif word in self.facts:
+                    words, _, text = rest.partition(" : ")
+                    self.facts[word].append((words.split(), text.strip()))
                 else:
                     sys.exit(f"{path}:{number}: '{word}': neither type, message nor rule")
 
@@ -138,11 +145,11 @@ def innermost_first(messages):
     return done
 
 
-def c_table(messages):
+def c_table(messages, table):
     """Rows of each message in the order of its descriptor, which is that of the numbers."""
     formats = {"integer": "NUMBER", "number": "FIXED", "string": "TEXT", "boolean": "BOOL", "hex": "HEX", "object": "OBJECT"}
     yield "/* SPDX-License-Identifier: GPL-2.0 */\n/* Made by schema/generate.py of blockinfo.proto and fields.tbl. */"
-    yield '#include "export/json/json.h"'
+    yield '#include "export/facts.h"\n#include "export/json/json.h"'
     for name in innermost_first(messages):
         yield f"\nstatic const struct field {c_name(name)}_fields[] = {{"
         for field in sorted(messages[name][1], key=lambda field: field.proto.number):
@@ -158,6 +165,63 @@ def c_table(messages):
         text = json.dumps(" ".join(field.text.split()))
         yield f"\t{{ {text}, LOSS_TAKES_{field.flags['takes'].upper()} }}, /* {field.name} */"
     yield "};"
+    yield from fact_tables(messages, table)
+
+
+def path_of(messages, dotted):
+    """Places of a path's fields in their descriptors, and the last field's unit."""
+    name, places, unit = "Interval", [], None
+    for part in dotted.split("."):
+        fields = sorted(messages[name][1], key=lambda field: field.proto.number) if name in messages else []
+        place = next((i for i, field in enumerate(fields) if field.name == part), None)
+        if place is None:
+            sys.exit(f"schema/fields.tbl: '{dotted}': Interval has no such field")
+        places.append(place)
+        name, unit = fields[place].object, fields[place].type.get("unit")
+    if len(places) > 2:
+        sys.exit(f"schema/fields.tbl: '{dotted}': two levels at most")
+    return "{ " + ", ".join(str(place) for place in (places + [-1])[:2]) + " }", unit
+
+
+def fact_tables(messages, table):
+    """Columns and metrics of an interval: user/export/facts.h."""
+    units = {"ns": "FACT_NS", "KiB": "FACT_KB"}
+    for kind, first in ("column", 2), ("metric", 2), ("otlp", 3):
+        yield f"\nconst struct fact facts__{kind}s[] = {{"
+        for words, text in table.facts[kind]:
+            if len(words) <= first:
+                sys.exit(f"schema/fields.tbl: '{kind} {' '.join(words)}': it has no PATH")
+            name, dotted, options = words[0], words[first], words[first + 1:]
+            options = dict(option.partition("=")[::2] for option in options)
+            if set(options) - {"present", "is", "if"} or (kind == "metric" and words[1] not in ("counter", "gauge")) or \
+                    (kind == "otlp" and words[1] not in ("sum", "gauge")):
+                sys.exit(f"schema/fields.tbl: '{kind} {' '.join(words)}': it is no {kind}")
+            if dotted == "-":
+                continue
+            path, unit = path_of(messages, dotted)
+            shown = path_of(messages, options["if"])[0] if "if" in options else "{ -1, -1 }"
+            form = "FACT_PRESENT" if "present" in options else units.get(unit, "FACT_COUNT")
+            unit = json.dumps(words[2]) if kind == "otlp" else "NULL"
+            word = json.dumps(options["is"]) if "is" in options else "NULL"
+            yield (f"\t{{ {json.dumps(name)}, {json.dumps(text)}, {unit}, {word}, {form}, "
+                   f"{int(words[1] in ('counter', 'sum'))}, {path}, {shown} }},")
+        yield "\t{ NULL },\n};"
+        yield f"const size_t facts__{kind}_cnt = sizeof(facts__{kind}s) / sizeof(*facts__{kind}s) - 1;"
+
+
+def sql(table):
+    """deploy/clickhouse/schema.sql with the columns of the table; those of a row's key stay."""
+    with open(SQL, encoding="utf-8") as file:
+        before, begin, rest = file.read().partition(INTERVALS)
+    head, key, rest = rest.partition("    nr UInt32,\n")
+    _, end, rest = rest.partition("\n)\nENGINE")
+    if not (begin and key and end):
+        sys.exit(f"{SQL}: it has no table intervals_local as it is made")
+    columns = []
+    for number, (words, text) in enumerate(table.facts["column"], 1):
+        line = f"    {words[0]} {words[1]}{',' if number < len(table.facts['column']) else ''}"
+        columns.append(f"{line:<32}-- {text}" if text else line)
+    return before + begin + head + key + "\n".join(columns) + end + rest
 
 
 def schema_of_type(kind):
@@ -281,7 +345,8 @@ def losses_js(messages):
 
 def main(args):
     messages, table = load(args[0])
-    pages = {"fields": lambda: c_table(messages), "record": lambda: record_page(messages), "losses": lambda: losses_page(messages), "losses_js": lambda: losses_js(messages),
+    pages = {"fields": lambda: c_table(messages, table), "record": lambda: record_page(messages),
+             "losses": lambda: losses_page(messages), "losses_js": lambda: losses_js(messages), "sql": lambda: [sql(table)[:-1]],
              "schema": lambda: [json.dumps(json_schema(messages, table), indent=1, ensure_ascii=False)]}
     print("\n".join(pages[args[1]]()))
 

@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
 from tap import Tap  # noqa: E402
 
 PYTHON = "/usr/bin/python3"  # the distribution's, which has python3-protobuf
-FILES = ("blockinfo.proto", "fields.tbl", "generate.py")
+FILES = ("schema/blockinfo.proto", "schema/fields.tbl", "schema/generate.py", "deploy/clickhouse/schema.sql")
 
 # what, file, text, its replacement, expected message
 WRONG = (
@@ -34,6 +34,15 @@ WRONG = (
      "'ident': no such type"),
     ("an unknown kind of line", "fields.tbl", "message Owner\n", "massage Owner\n", "neither type, message nor rule"),
 )
+# Likewise, of the tables of facts.
+WRONG_FACTS = (
+    ("a column of no field", "column hangs            UInt64        hangs\n", "column hangs UInt64 hang\n",
+     "'hang': Interval has no such field"),
+    ("a column of a field of no message", " cost.bpf_ns\n", " hangs.bpf_ns\n", "'hangs.bpf_ns': Interval has no such field"),
+    ("a metric of an unknown kind", "metric paused            gauge ", "metric paused            gauges ", "it is no metric"),
+    ("a metric with an unknown option", "gauge   paused_ns present", "gauge   paused_ns presence", "it is no metric"),
+    ("a metric without a path", "sum   {hang}    hangs :", "sum   {hang} :", "it has no PATH"),
+)
 
 
 def generate(folder, page):
@@ -49,9 +58,9 @@ def generate(folder, page):
 
 def copy_of_schema(scratch, name):
     folder = os.path.join(scratch, name)
-    os.makedirs(os.path.join(folder, "schema"))
     for file in FILES:
-        shutil.copy(os.path.join(ROOT, "schema", file), os.path.join(folder, "schema"))
+        os.makedirs(os.path.dirname(os.path.join(folder, file)), exist_ok=True)
+        shutil.copy(os.path.join(ROOT, file), os.path.join(folder, file))
     return folder
 
 
@@ -73,9 +82,29 @@ def test_wrong(tap, scratch):
                       run.returncode, run.stdout[:200], run.stderr)
 
 
+def test_wrong_facts(tap, scratch):
+    for number, (what, text, replacement, words) in enumerate(WRONG_FACTS):
+        folder = copy_of_schema(scratch, f"facts{number}")
+        found = change(os.path.join(folder, "schema", "fields.tbl"), text, replacement)
+        run = generate(folder, "fields")
+        tap.check(found and run.returncode == 1 and words in run.stderr and not run.stdout, what, found, run.returncode,
+                  run.stdout[:200], run.stderr)
+
+
+def test_new_column(tap, scratch):
+    folder = copy_of_schema(scratch, "column")
+    change(os.path.join(folder, "schema", "fields.tbl"), "column rss_kb  ", "column steps UInt64 governor_steps : taken\ncolumn rss_kb  ")
+    made = generate(folder, "sql").stdout
+    tap.check("    cpu_ns UInt64,\n    steps UInt64,               -- taken\n    rss_kb UInt64\n)" in made,
+              "a row of the table is a column of ClickHouse", made[-3000:])
+    with open(os.path.join(folder, FILES[-1]), encoding="utf-8") as file:
+        tap.check(made.replace("    steps UInt64,               -- taken\n", "") == file.read(), "and the rest stays")
+
+
 def test_pages(tap, scratch):
     folder = copy_of_schema(scratch, "right")
-    for page, name in ("record", "docs/record.md"), ("losses", "docs/losses.md"), ("losses_js", "web/losses.js"):
+    for page, name in ("record", "docs/record.md"), ("losses", "docs/losses.md"), ("losses_js", "web/losses.js"), \
+            ("sql", "deploy/clickhouse/schema.sql"):
         run = generate(folder, page)
         path = os.path.join(ROOT, name)
         content = ""
@@ -93,6 +122,8 @@ def main():
     tap = Tap()
     with tempfile.TemporaryDirectory(prefix="jank-schema-") as scratch:
         test_wrong(tap, scratch)
+        test_wrong_facts(tap, scratch)
+        test_new_column(tap, scratch)
         test_pages(tap, scratch)
     tap.end()
 

@@ -31,7 +31,7 @@ int main(void)
 	saw(&iv, 3, 3, 9 * MS);
 	is_int(intervals__take(&iv, &now, &interval), 0, "an interval");
 	is_uint(interval.open_cnt, 100, "it has so many open dispatches");
-	is_uint(interval.open_more, 51, "and the number of further ones");
+	is_uint(interval.facts.open_more, 51, "and the number of further ones");
 	for (size_t i = 0; i < interval.open_cnt; i++) {
 		seen |= interval.open[i].pid == 2;
 		sorted &= !i || interval.open[i].duration_ns <= interval.open[i - 1].duration_ns;
@@ -42,7 +42,7 @@ int main(void)
 	intervals__begin_look(&iv);
 	saw(&iv, 2, 2, 20 * MS);
 	intervals__take(&iv, &now, &interval);
-	ok(interval.open_cnt == 1 && !interval.open_more, "in the next one all have room");
+	ok(interval.open_cnt == 1 && !interval.facts.open_more, "in the next one all have room");
 	interval__free(&interval);
 	intervals__close(&iv);
 	hists__free(now.hists);

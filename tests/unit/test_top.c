@@ -65,17 +65,19 @@ static void add_interval(uint64_t end_s, uint32_t pid, const char *process, uint
 	struct loop_hist loop = {
 		.pid = pid, .process = (char *)process, .loop = JANK_LOOP_EPOLL, .dispatch_cnt = cnt
 	};
-	const struct interval interval = {
-		.start_ns = (end_s - 1) * SEC,
-		.elapsed_ns = SEC,
-		.threshold_ns = 100 * MS,
+	struct interval interval = {
+		.facts = JANKBPF__INTERVAL__INIT,
+		.cost = JANKBPF__COST__INIT,
 		.loops = &loop,
 		.loop_cnt = 1,
 		.open = &open,
 		.open_cnt = open_ns > 0,
-		.user_cpu_ns = 10 * MS,
 	};
 
+	SET(&interval.facts, start_ns, (end_s - 1) * SEC);
+	SET(&interval.facts, elapsed_ns, SEC);
+	SET(&interval.facts, threshold_ns, 100 * MS);
+	SET(&interval.cost, user_cpu_ns, 10 * MS);
 	durations__add_many(&loop.durations, ns, cnt);
 	if (loops_view__add(&view.loops, record__of_interval(fixture__builder(), &interval)))
 		abort();

@@ -477,24 +477,17 @@ struct open_dispatch {
 /* What the loops did in a part of the run. */
 struct interval {
 	int64_t real_offset_ns; /* CLOCK_REALTIME minus CLOCK_MONOTONIC */
-	uint64_t start_ns, elapsed_ns, threshold_ns, hang_cnt;
+	/* Its numbers, and words that are static. record_counts.c adds the rest. */
+	Jankbpf__Interval facts;
+	Jankbpf__Cost cost;
 	struct loop_hist *loops; /* those with a dispatch */
 	size_t loop_cnt;
 	struct open_dispatch *open; /* at its end, the longest first */
 	size_t open_cnt;
-	uint64_t open_more; /* further ones */
 	struct block_loss *lost;
 	size_t lost_cnt;
 	struct unwatched_list unwatched; /* once, when it is known */
-	uint64_t user_cpu_ns, rss_kb;
-	bool unwatched_known; /* a look at what is not watched has ended */
-	uint64_t unwatched_cnt;
-	struct host_info host; /* its texts are borrowed; name NULL: not known */
-	uint64_t paused_ns, blind_ns, governor_step_cnt;
-	bool governed;	     /* there is a budget: then also */
-	uint64_t bpf_ns;     /* in our probes */
-	uint32_t level;	     /* the governor's */
-	const char *reduced; /* a word of the schema, static; NULL: nothing */
+	struct host_info host;		 /* its texts are borrowed; name NULL: not known */
 };
 
 /* Frees its texts. */

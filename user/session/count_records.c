@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/message.h"
 #include "base/text.h"
 #include "session/session_parts.h"
 
@@ -113,9 +114,9 @@ static int leave_out(struct pause *pause, struct interval *interval)
 	for (size_t i = 0; i < interval->loop_cnt; i++)
 		loop_hist__clear(&interval->loops[i]);
 	interval->loop_cnt = interval->open_cnt = 0;
-	interval->open_more = 0;
-	interval->paused_ns = interval->elapsed_ns;
-	pause->total_ns += interval->elapsed_ns;
+	interval->facts.has_open_more = false;
+	SET_KNOWN(&interval->facts, paused_ns, interval->facts.elapsed_ns);
+	pause->total_ns += interval->facts.elapsed_ns;
 	return res;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/message.h"
 #include "session/session_parts.h"
 
 #define PERIOD_NS	NS_PER_SEC
@@ -357,12 +358,13 @@ void session__take_govern(struct session *s, struct interval *ret)
 		g->blind_ns += now - g->blind_since_ns;
 		g->blind_since_ns = now;
 	}
-	ret->governed = g->gov.budget_ns;
-	ret->level = g->gov.level + g->gov.blind;
-	ret->reduced = governor__word(&g->gov);
-	ret->governor_step_cnt = g->step_cnt - g->told.step_cnt;
-	ret->blind_ns = g->blind_ns - g->told.blind_ns;
-	ret->bpf_ns = g->bpf_ns - g->told.bpf_ns;
+	if (g->gov.budget_ns) {
+		SET(&ret->facts, governor_level, g->gov.level + g->gov.blind);
+		SET(&ret->cost, bpf_ns, g->bpf_ns - g->told.bpf_ns);
+	}
+	ret->facts.reduced = (char *)governor__word(&g->gov);
+	SET_KNOWN(&ret->facts, governor_steps, g->step_cnt - g->told.step_cnt);
+	SET_KNOWN(&ret->facts, blind_ns, g->blind_ns - g->told.blind_ns);
 	g->told.step_cnt = g->step_cnt;
 	g->told.blind_ns = g->blind_ns;
 	g->told.bpf_ns = g->bpf_ns;

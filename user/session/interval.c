@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/message.h"
 
 #define OPEN_MAX	 100 /* of a record */
 #define OPEN_PART	 10  /* part of the threshold from which an open dispatch is listed */
@@ -103,7 +104,8 @@ static int copy_open(const struct intervals *iv, struct interval *ret)
 {
 	size_t cnt = iv->open_cnt < OPEN_MAX ? iv->open_cnt : OPEN_MAX;
 
-	ret->open_more = iv->open_more + iv->open_cnt - cnt;
+	ret->facts.open_more = iv->open_more + iv->open_cnt - cnt;
+	ret->facts.has_open_more = ret->facts.open_more;
 	if (!cnt)
 		return 0;
 	qsort(iv->open, iv->open_cnt, sizeof(*iv->open), longest_first);
@@ -131,12 +133,14 @@ int intervals__take(struct intervals *iv, const struct intervals_now *now, struc
 
 	*ret = (struct interval){
 		.real_offset_ns = clock__real_offset_ns(),
-		.start_ns = iv->end_ns,
-		.elapsed_ns = now->t_ns - iv->end_ns,
-		.threshold_ns = now->threshold_ns,
-		.user_cpu_ns = now->cpu_ns > iv->cpu_ns ? now->cpu_ns - iv->cpu_ns : 0,
-		.rss_kb = now->rss_kb,
+		.facts = JANKBPF__INTERVAL__INIT,
+		.cost = JANKBPF__COST__INIT,
 	};
+	SET(&ret->facts, start_ns, iv->end_ns);
+	SET(&ret->facts, elapsed_ns, now->t_ns - iv->end_ns);
+	SET(&ret->facts, threshold_ns, now->threshold_ns);
+	SET(&ret->cost, user_cpu_ns, now->cpu_ns > iv->cpu_ns ? now->cpu_ns - iv->cpu_ns : 0);
+	SET(&ret->cost, rss_kb, now->rss_kb);
 	iv->end_ns = now->t_ns;
 	iv->cpu_ns = now->cpu_ns > iv->cpu_ns ? now->cpu_ns : iv->cpu_ns;
 	res = hists__take_new(iv->told, now->hists, &ret->loops, &ret->loop_cnt);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/message.h"
+
 #define LOOP_KINDS 64	/* above all JANK_LOOP_* */
 #define LOOPS_MAX  4096 /* blocks of further loops are counted together, as in the summary */
 
@@ -177,7 +179,7 @@ int reported__set_interval(struct reported *reported, struct interval *interval)
 	struct reported_loop *loop, *next;
 	int res = tell(&reported->others, interval);
 
-	interval->hang_cnt = reported->hang_cnt - reported->told_hang_cnt;
+	SET(&interval->facts, hangs, reported->hang_cnt - reported->told_hang_cnt);
 	reported->told_hang_cnt = reported->hang_cnt;
 	GROUPS_EACH_SAFE(&reported->loops, loop, next)
 	{

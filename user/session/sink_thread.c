@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/message.h"
 #include "base/thread.h"
 #include "enrich/block_facts.h"
 #include "journal/answers.h"
@@ -360,8 +361,8 @@ static void on_interval(struct sink_thread *sink, struct item *item)
 	rests__set_interval(&sink->rests, interval);
 	name_interval(sink, interval);
 	interval->unwatched = sink->unwatched;
-	interval->unwatched_known = sink->unwatched_known;
-	interval->unwatched_cnt = sink->unwatched_cnt;
+	if (sink->unwatched_known)
+		SET(&interval->facts, not_watched_count, sink->unwatched_cnt);
 	sink->unwatched = (struct unwatched_list){};
 	check(sink, output__interval(sink->parts->output, interval));
 	interval__free(interval);

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "export/clickhouse/rows.h"
+#include "export/facts.h"
 #include "export/values.h"
 #include "model/durations.h"
 
@@ -24,40 +25,16 @@ static void put_losses(struct row *row, const Jankbpf__Lost *lost)
 	jsonw__array_end(&row->w);
 }
 
-static void put_host(struct row *row, const Jankbpf__Host *host)
+/* Those of schema/fields.tbl. */
+static void put_columns(struct row *row, const Jankbpf__Interval *interval)
 {
-	if (!host)
-		return;
-	row__text(row, "host", host->name);
-	row__text(row, "boot_id", host->boot_id);
-	row__text(row, "kernel", host->kernel);
-	row__text(row, "arch", host->arch);
-	row__number(row, "cpus", host->cpus);
-}
+	for (const struct fact *column = facts__columns; column->name; column++) {
+		const struct fact_value value = fact__value(column, interval);
 
-static void put_counts(struct row *row, const Jankbpf__Interval *interval)
-{
-	row__number(row, "elapsed_ns", interval->elapsed_ns);
-	row__number(row, "paused_ns", interval->paused_ns);
-	row__number(row, "blind_ns", interval->blind_ns);
-	row__number(row, "threshold_ns", interval->threshold_ns);
-	row__number(row, "dispatches", interval->dispatches);
-	row__number(row, "blocks", interval->blocks);
-	row__number(row, "hangs", interval->hangs);
-	row__number(row, "open", interval->n_open);
-	if (interval->n_open)
-		row__number(row, "open_ns", interval->open[0]->duration_ns);
-	row__number(row, "not_watched", interval->not_watched_count);
-	if (interval->limited) {
-		row__number(row, "over_signature", interval->limited->per_signature);
-		row__number(row, "over_second", interval->limited->per_second);
-	}
-	row__text(row, "reduced", interval->reduced);
-	row__number(row, "governor_level", interval->governor_level);
-	if (interval->cost) {
-		row__number(row, "bpf_ns", interval->cost->bpf_ns);
-		row__number(row, "cpu_ns", interval->cost->user_cpu_ns);
-		row__number(row, "rss_kb", interval->cost->rss_kb);
+		if (value.text)
+			row__text(row, column->name, value.text);
+		else
+			row__number(row, column->name, value.number);
 	}
 }
 
@@ -67,8 +44,7 @@ static void add_interval(struct strbuf *out, const struct batch *batch, size_t n
 	struct row row;
 
 	row__begin(&row, out, batch, nr, interval->start);
-	put_host(&row, interval->host);
-	put_counts(&row, interval);
+	put_columns(&row, interval);
 	put_losses(&row, interval->lost);
 	row__end(&row);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "export/facts.h"
 #include "export/metrics/metrics_parts.h"
 #include "export/values.h"
 
@@ -72,7 +73,7 @@ static int add_words(struct metrics *m)
 
 struct metrics *metrics__new(size_t max_signatures)
 {
-	struct metrics *m = calloc(1, sizeof(*m));
+	struct metrics *m = calloc(1, sizeof(*m) + facts__metric_cnt * sizeof(*m->values));
 
 	if (!m)
 		return NULL;
@@ -83,6 +84,8 @@ struct metrics *metrics__new(size_t max_signatures)
 	series__init(&m->kinds, WORDS_MAX);
 	series__init(&m->lost, WORDS_MAX);
 	series__init(&m->limited, WORDS_MAX);
+	for (size_t i = 0; i < facts__metric_cnt; i++)
+		m->values[i].is_shown = facts__metrics[i].shown_if[0] < 0;
 	if (!add_words(m))
 		return m;
 	metrics__free(m);
@@ -224,15 +227,15 @@ static int take_limited(struct metrics *m, const Jankbpf__Limited *limited)
 		       ?: add_count(&m->limited, NULL, &second, 1, limited->per_second);
 }
 
-static void take_reduction(struct metrics *m, const Jankbpf__Interval *interval)
+static void take_facts(struct metrics *m, const Jankbpf__Interval *interval)
 {
-	m->paused_ns += interval->paused_ns;
-	m->is_paused = interval->has_paused_ns;
-	m->governed = interval->has_governor_level;
-	m->level = interval->governor_level;
-	m->step_cnt += interval->governor_steps;
-	m->is_blind = interval->reduced && !strcmp(interval->reduced, "blind");
-	m->blind_ns += interval->blind_ns;
+	for (size_t i = 0; i < facts__metric_cnt; i++) {
+		const struct fact *fact = &facts__metrics[i];
+		uint64_t number = fact__value(fact, interval).number;
+
+		m->values[i].number = number + (fact->is_sum ? m->values[i].number : 0);
+		m->values[i].is_shown = fact__is_shown(fact, interval);
+	}
 }
 
 static int take_interval(struct metrics *m, const Jankbpf__Interval *interval)
@@ -242,7 +245,6 @@ static int take_interval(struct metrics *m, const Jankbpf__Interval *interval)
 	m->interval_cnt++;
 	if (interval->elapsed_ns)
 		m->interval_ns = interval->elapsed_ns;
-	m->hang_cnt += interval->hangs;
 	for (size_t i = 0; i < interval->n_loops; i++)
 		res = take_loop(m, interval->loops[i]) ?: res;
 	for (size_t i = 0; i < interval->n_left_out; i++)
@@ -251,14 +253,7 @@ static int take_interval(struct metrics *m, const Jankbpf__Interval *interval)
 		res = take_lost(m, interval->lost) ?: res;
 	if (interval->limited)
 		res = take_limited(m, interval->limited) ?: res;
-	if (interval->cost) {
-		m->own_cpu_ns += interval->cost->user_cpu_ns;
-		m->bpf_ns += interval->cost->bpf_ns;
-		m->own_bytes = interval->cost->rss_kb << 10;
-	}
-	take_reduction(m, interval);
-	m->unwatched_known = interval->has_not_watched_count;
-	m->unwatched_cnt = interval->not_watched_count;
+	take_facts(m, interval);
 	return res;
 }
 

@@ -15,17 +15,13 @@ struct metrics {
 	struct groups open;    /* process, loop, unit: seconds of the longest one, now */
 	struct groups lost;    /* reason: cnt */
 	struct groups limited; /* limit: cnt */
-	uint64_t hang_cnt, interval_cnt, interval_ns, own_cpu_ns, own_bytes;
-	bool unwatched_known;
-	uint64_t unwatched_cnt;
+	uint64_t interval_cnt, interval_ns;
 	bool has_spool;
 	struct spool_state spool;
-	uint64_t paused_ns;
-	bool is_paused;
-	bool governed; /* there is a budget: then also */
-	bool is_blind;
-	uint32_t level;
-	uint64_t step_cnt, blind_ns, bpf_ns;
+	struct metric_value {
+		uint64_t number; /* in the unit of the record */
+		bool is_shown;
+	} values[]; /* of facts__metrics */
 };
 
 /* metrics_spool.c: adds the families of the spool. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "export/facts.h"
 #include "export/metrics/metrics_parts.h"
 
 #define ACCEPT_MAX 1024
@@ -100,33 +101,31 @@ static void write_blocks(const struct writing *w, const struct metrics *m)
 	seconds_line(w, "blocked_seconds_total", series->labels, series->seconds);
 	write_counts(w, &m->faults, "fault_blocks",
 		     "Blocks of each fault, with the function to blame.");
-	head(w, "hangs", "counter", "Dispatches that were open for longer than the hang limit.");
-	count_line(w, "hangs_total", NULL, m->hang_cnt);
 	head(w, "open_dispatch_seconds", "gauge",
 	     "The longest dispatch that is open, as of the last interval.");
 	GROUPS_EACH(&m->open, series)
 	seconds_line(w, "open_dispatch_seconds", series->labels, series->seconds);
 }
 
-static void write_reduction(const struct writing *w, const struct metrics *m)
+static void write_fact(const struct writing *w, const struct fact *fact, uint64_t number)
 {
-	head(w, "paused", "gauge", "1: the agent was paused in the last interval.");
-	count_line(w, "paused", NULL, m->is_paused);
-	head(w, "paused_seconds", "counter", "Time in which nothing was recorded: --pause.");
-	seconds_line(w, "paused_seconds_total", NULL, (double)m->paused_ns / NS_PER_SEC);
-	if (!m->governed)
-		return;
-	head(w, "governor_level", "gauge",
-	     "What was taken away to keep the budget: 0 for nothing.");
-	count_line(w, "governor_level", NULL, m->level);
-	head(w, "governor_steps", "counter", "Changes of this level.");
-	count_line(w, "governor_steps_total", NULL, m->step_cnt);
-	head(w, "blind", "gauge", "1: nothing is watched, because the budget does not allow it.");
-	count_line(w, "blind", NULL, m->is_blind);
-	head(w, "blind_seconds", "counter", "Time in which nothing was watched.");
-	seconds_line(w, "blind_seconds_total", NULL, (double)m->blind_ns / NS_PER_SEC);
-	head(w, "probes_cpu_seconds", "counter", "Estimated time in the agent's probes.");
-	seconds_line(w, "probes_cpu_seconds_total", NULL, (double)m->bpf_ns / NS_PER_SEC);
+	struct strbuf sample = STRBUF_INIT;
+
+	head(w, fact->name, fact->is_sum ? "counter" : "gauge", fact->text);
+	strbuf__addf(&sample, "%s%s", fact->name, fact->is_sum ? "_total" : "");
+	if (fact->form == FACT_NS)
+		seconds_line(w, strbuf__str(&sample), NULL, (double)number / NS_PER_SEC);
+	else
+		count_line(w, strbuf__str(&sample), NULL, fact__number(fact, number));
+	strbuf__free(&sample);
+}
+
+/* What an interval says of the agent: schema/fields.tbl. */
+static void write_facts(const struct writing *w, const struct metrics *m)
+{
+	for (size_t i = 0; i < facts__metric_cnt; i++)
+		if (m->values[i].is_shown)
+			write_fact(w, &facts__metrics[i], m->values[i].number);
 }
 
 static void write_own(const struct writing *w, const struct metrics *m)
@@ -134,20 +133,12 @@ static void write_own(const struct writing *w, const struct metrics *m)
 	write_counts(w, &m->lost, "lost", "What was lost, by reason.");
 	write_counts(w, &m->limited, "limited",
 		     "Blocks and hangs without a record, by the limit that they were over.");
-	if (m->unwatched_known) {
-		head(w, "not_watched", "gauge", "Processes and threads that are not watched.");
-		count_line(w, "not_watched", NULL, m->unwatched_cnt);
-	}
+	write_facts(w, m);
 	head(w, "intervals", "counter", "Intervals that were counted.");
 	count_line(w, "intervals_total", NULL, m->interval_cnt);
 	head(w, "interval_seconds", "gauge",
 	     "Length of the last interval; before the first one, the configured length.");
 	seconds_line(w, "interval_seconds", NULL, (double)m->interval_ns / NS_PER_SEC);
-	head(w, "own_cpu_seconds", "counter", "CPU time of the agent, without its probes.");
-	seconds_line(w, "own_cpu_seconds_total", NULL, (double)m->own_cpu_ns / NS_PER_SEC);
-	head(w, "own_memory_bytes", "gauge", "Resident memory of the agent's processes.");
-	count_line(w, "own_memory_bytes", NULL, m->own_bytes);
-	write_reduction(w, m);
 	head(w, "build_info", "gauge", "The agent's version.");
 	count_line(w, "build_info", "version=\"" JANK_VERSION "\"", 1);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "export/facts.h"
 #include "export/report/report.h"
 #include "export/values.h"
 
@@ -250,24 +251,22 @@ static void write_losses(struct counter *c, const Jankbpf__Interval *interval)
 	}
 }
 
-static void write_agent(struct counter *c, const Jankbpf__Interval *interval)
+static void write_facts(struct counter *c, const Jankbpf__Interval *interval)
 {
 	const struct place place = agent_place(c, NULL, NULL);
-	const Jankbpf__Cost *cost = interval->cost;
 
-	point__count(c->o, &place, METRIC_HANGS, interval->hangs);
-	if (interval->has_not_watched_count)
-		point__count(c->o, &place, METRIC_NOT_WATCHED, interval->not_watched_count);
-	point__seconds(c->o, &place, METRIC_PAUSED_TIME, interval->paused_ns);
-	point__seconds(c->o, &place, METRIC_BLIND_TIME, interval->blind_ns);
-	if (interval->has_governor_level)
-		point__count(c->o, &place, METRIC_LEVEL, interval->governor_level);
-	if (!cost)
-		return;
-	point__seconds(c->o, &place, METRIC_CPU_TIME, cost->user_cpu_ns);
-	point__seconds(c->o, &place, METRIC_BPF_TIME, cost->bpf_ns);
-	if (cost->has_rss_kb)
-		point__count(c->o, &place, METRIC_MEMORY, cost->rss_kb << 10);
+	for (size_t i = 0; i < facts__otlp_cnt; i++) {
+		const struct fact *fact = &facts__otlps[i];
+		const struct fact_value value = fact__value(fact, interval);
+		enum metric metric = METRIC_FACTS + i;
+
+		if (!value.known && !fact->is_sum)
+			continue;
+		if (fact->form == FACT_NS)
+			point__seconds(c->o, &place, metric, value.number);
+		else
+			point__count(c->o, &place, metric, fact__number(fact, value.number));
+	}
 }
 
 /* Without a time, an interval is no data point. */
@@ -287,7 +286,7 @@ static void take_interval(struct counter *c, const Jankbpf__Interval *interval)
 	write_tallies(c);
 	write_open(c, interval->open, interval->n_open);
 	write_losses(c, interval);
-	write_agent(c, interval);
+	write_facts(c, interval);
 	/* What follows is later, even if its blocks ended before. */
 	c->span = (struct span){ span.end_ns, span.end_ns + 1 };
 }

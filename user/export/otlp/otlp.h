@@ -14,10 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define OTLP_TEXT_MAX	 4096	    /* bytes of an attribute's text */
-#define OTLP_BODY_MAX	 (1u << 20) /* bytes of a log record's body */
-#define OTLP_GROUP_LISTS 16	    /* metrics; the other signals have one list */
-#define OTLP_TABLES	 7	    /* of the dictionary of profiles */
+#define OTLP_TEXT_MAX 4096	 /* bytes of an attribute's text */
+#define OTLP_BODY_MAX (1u << 20) /* bytes of a log record's body */
+#define OTLP_TABLES   7		 /* of the dictionary of profiles */
 
 /* A growing array in the arena. */
 struct list {
@@ -29,7 +28,7 @@ struct list {
 struct group {
 	uint32_t nr; /* in o->resources */
 	Otlp__Resource *resource;
-	struct list lists[OTLP_GROUP_LISTS];
+	struct list *lists; /* of otlp__list_cnt(): one for each metric; other signals have one */
 };
 
 struct otlp {
@@ -76,6 +75,10 @@ void attr__bool(struct otlp *o, struct list *list, const char *key, bool value);
 
 /* "jankbpf" with its version, as the scope of all data. */
 Otlp__InstrumentationScope *otlp__scope(struct otlp *o);
+
+/* --- points.c */
+
+size_t otlp__list_cnt(void); /* of a group */
 
 /* --- resource.c */
 

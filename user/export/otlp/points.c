@@ -6,13 +6,14 @@
 #include "export/otlp/metrics.h"
 
 #include "base/clock.h"
+#include "export/facts.h"
 
 enum kind { HISTOGRAM, SUM, GAUGE };
 
 static const struct metric_type {
 	const char *name, *unit, *description;
 	enum kind kind;
-} metric_types[METRIC_CNT] = {
+} metric_types[METRIC_FACTS] = {
 	[METRIC_DURATION] = { "jankbpf.dispatch.duration", "s", "Durations of dispatches.",
 			      HISTOGRAM },
 	[METRIC_START_DELAY] = { "jankbpf.dispatch.start_delay", "s",
@@ -20,8 +21,6 @@ static const struct metric_type {
 	[METRIC_BLOCKS] = { "jankbpf.blocks", "{block}",
 			    "Dispatches whose delay exceeded the threshold.", SUM },
 	[METRIC_BLOCKED_TIME] = { "jankbpf.blocked.time", "s", "Delays of blocks.", SUM },
-	[METRIC_HANGS] = { "jankbpf.hangs", "{hang}",
-			   "Dispatches that were reported while they hung.", SUM },
 	[METRIC_LOST] = { "jankbpf.lost", "{loss}", "What the counts and records miss, by reason.",
 			  SUM },
 	[METRIC_LIMITED] = { "jankbpf.limited", "{block}",
@@ -31,20 +30,22 @@ static const struct metric_type {
 			  GAUGE },
 	[METRIC_OPEN_LONGEST] = { "jankbpf.open_dispatch.duration", "s",
 				  "The longest dispatch that had not ended.", GAUGE },
-	[METRIC_NOT_WATCHED] = { "jankbpf.not_watched", "{process}",
-				 "Processes and threads that are not watched.", GAUGE },
-	[METRIC_PAUSED_TIME] = { "jankbpf.agent.paused.time", "s",
-				 "Time in which the agent was paused.", SUM },
-	[METRIC_BLIND_TIME] = { "jankbpf.agent.blind.time", "s",
-				"Time in which the budget allowed to watch nothing.", SUM },
-	[METRIC_LEVEL] = { "jankbpf.agent.governor.level", "{level}",
-			   "What the governor took away to keep the budget; 0: nothing.", GAUGE },
-	[METRIC_CPU_TIME] = { "jankbpf.agent.cpu.time", "s",
-			      "CPU time of the agent, without its BPF programs.", SUM },
-	[METRIC_BPF_TIME] = { "jankbpf.agent.bpf.time", "s", "CPU time of its BPF programs.", SUM },
-	[METRIC_MEMORY] = { "jankbpf.agent.memory.usage", "By", "Resident memory of the agent.",
-			    GAUGE },
 };
+
+size_t otlp__list_cnt(void)
+{
+	return METRIC_FACTS + facts__otlp_cnt;
+}
+
+static struct metric_type type_of(enum metric metric)
+{
+	const struct fact *fact = &facts__otlps[metric - METRIC_FACTS];
+
+	if (metric < METRIC_FACTS)
+		return metric_types[metric];
+	return (struct metric_type){ fact->name, fact->unit, fact->text,
+				     fact->is_sum ? SUM : GAUGE };
+}
 
 static Otlp__NumberDataPoint *add_point(struct otlp *o, const struct place *place,
 					enum metric metric)
@@ -53,7 +54,7 @@ static Otlp__NumberDataPoint *add_point(struct otlp *o, const struct place *plac
 
 	ret->attributes = (Otlp__KeyValue **)place->attributes.at;
 	ret->n_attributes = place->attributes.cnt;
-	if (metric_types[metric].kind == SUM)
+	if (type_of(metric).kind == SUM)
 		ret->start_time_unix_nano = place->span.start_ns;
 	ret->time_unix_nano = place->span.end_ns;
 	list__add(o, &place->group->lists[metric], ret);
@@ -64,7 +65,7 @@ void point__count(struct otlp *o, const struct place *place, enum metric metric,
 {
 	Otlp__NumberDataPoint *point;
 
-	if (!cnt && metric_types[metric].kind == SUM)
+	if (!cnt && type_of(metric).kind == SUM)
 		return;
 	point = add_point(o, place, metric);
 	point->value_case = OTLP__NUMBER_DATA_POINT__VALUE_AS_INT;
@@ -75,7 +76,7 @@ void point__seconds(struct otlp *o, const struct place *place, enum metric metri
 {
 	Otlp__NumberDataPoint *point;
 
-	if (!ns && metric_types[metric].kind == SUM)
+	if (!ns && type_of(metric).kind == SUM)
 		return;
 	point = add_point(o, place, metric);
 	point->value_case = OTLP__NUMBER_DATA_POINT__VALUE_AS_DOUBLE;
@@ -148,17 +149,16 @@ static void set_gauge(struct otlp *o, Otlp__Metric *metric, const struct list *p
 	metric->gauge->n_data_points = points->cnt;
 }
 
-static Otlp__Metric *metric_of(struct otlp *o, const struct metric_type *type,
-			       const struct list *points)
+static Otlp__Metric *metric_of(struct otlp *o, struct metric_type type, const struct list *points)
 {
 	Otlp__Metric *ret = OTLP_NEW(o, metric);
 
-	ret->name = (char *)type->name;
-	ret->unit = (char *)type->unit;
-	ret->description = (char *)type->description;
-	if (type->kind == HISTOGRAM)
+	ret->name = (char *)type.name;
+	ret->unit = (char *)type.unit;
+	ret->description = (char *)type.description;
+	if (type.kind == HISTOGRAM)
 		set_histogram(o, ret, points);
-	else if (type->kind == SUM)
+	else if (type.kind == SUM)
 		set_sum(o, ret, points);
 	else
 		set_gauge(o, ret, points);
@@ -171,9 +171,9 @@ Otlp__ResourceMetrics *otlp__resource_metrics(struct otlp *o, const struct group
 	Otlp__ScopeMetrics *scope = OTLP_NEW(o, scope_metrics);
 	struct list metrics = {};
 
-	for (size_t i = 0; i < METRIC_CNT; i++)
+	for (size_t i = 0; i < otlp__list_cnt(); i++)
 		if (group->lists[i].cnt)
-			list__add(o, &metrics, metric_of(o, &metric_types[i], &group->lists[i]));
+			list__add(o, &metrics, metric_of(o, type_of(i), &group->lists[i]));
 	scope->scope = otlp__scope(o);
 	scope->metrics = (Otlp__Metric **)metrics.at;
 	scope->n_metrics = metrics.cnt;

@@ -135,6 +135,7 @@ struct group *otlp__group(struct otlp *o, const struct origin *origin)
 
 		group->nr = nr;
 		group->resource = resource;
+		group->lists = arena__take(&o->arena, otlp__list_cnt() * sizeof(*group->lists));
 		list__add(o, &o->groups, group);
 	}
 	return o->groups.at[nr - 1];

@@ -8,6 +8,7 @@
 #define JANK_EXPORT_RECORD_RECORD_H
 
 #include "base/err.h"
+#include "base/message.h"
 #include "base/strbuf.h"
 #include "export/arena.h"
 #include "export/record/faults.h"
@@ -80,8 +81,6 @@ struct record {
 };
 
 #define NEW(r, type) record__message(r, &jankbpf__##type##__descriptor)
-/* Sets a known number. */
-#define SET(message, field, value) ((message)->has_##field = true, (message)->field = (value))
 /* What a process's application is, into a Block or a Loop. */
 #define SET_APPLICATION(r, message, app)                                                           \
 	((message)->service_name = record__str(r, (app)->service_name),                            \
@@ -89,9 +88,6 @@ struct record {
 	 (message)->service_namespace = record__str(r, (app)->service_namespace),                  \
 	 (message)->deployment_environment = record__str(r, (app)->environment),                   \
 	 (message)->version = record__version(r, app))
-/* Sets a number; 0 means unknown. */
-#define SET_KNOWN(message, field, value)                                                           \
-	((message)->has_##field = !!(value), (message)->field = (value))
 
 /* Empties the arena. `stacks`: write stacks. */
 void record__begin(struct record *r, bool stacks);

@@ -270,40 +270,15 @@ static Jankbpf__OpenDispatch *open_of(struct record *r, const struct open_dispat
 	return ret;
 }
 
-static Jankbpf__Cost *cost_of_interval(struct record *r, const struct interval *interval)
-{
-	Jankbpf__Cost *ret = NEW(r, cost);
-
-	if (interval->governed)
-		SET(ret, bpf_ns, interval->bpf_ns);
-	SET(ret, user_cpu_ns, interval->user_cpu_ns);
-	SET(ret, rss_kb, interval->rss_kb);
-	return ret;
-}
-
-static void set_agent(Jankbpf__Interval *ret, const struct interval *interval)
-{
-	SET_KNOWN(ret, paused_ns, interval->paused_ns);
-	SET_KNOWN(ret, blind_ns, interval->blind_ns);
-	SET_KNOWN(ret, governor_steps, interval->governor_step_cnt);
-	if (interval->governed)
-		SET(ret, governor_level, interval->level);
-	ret->reduced = (char *)interval->reduced;
-}
-
 static Jankbpf__Interval *interval_of(struct record *r, const struct interval *interval)
 {
 	Jankbpf__Interval *ret = NEW(r, interval);
 
-	clock__add_rfc3339(record__words(r),
-			   interval->start_ns + (uint64_t)interval->real_offset_ns);
+	*ret = interval->facts;
+	clock__add_rfc3339(record__words(r), ret->start_ns + (uint64_t)interval->real_offset_ns);
 	ret->start = record__take_words(r);
-	SET(ret, start_ns, interval->start_ns);
-	SET(ret, elapsed_ns, interval->elapsed_ns);
-	SET(ret, threshold_ns, interval->threshold_ns);
 	SET(ret, dispatches, 0);
 	SET(ret, blocks, 0);
-	SET(ret, hangs, interval->hang_cnt);
 	ret->loops = list_loops(r, interval->loops, interval->loop_cnt, &ret->n_loops);
 	for (size_t i = 0; i < ret->n_loops; i++) {
 		ret->dispatches += ret->loops[i]->dispatches;
@@ -312,18 +287,14 @@ static Jankbpf__Interval *interval_of(struct record *r, const struct interval *i
 	ret->open = record__array(r, interval->open_cnt, &ret->n_open);
 	for (size_t i = 0; i < ret->n_open; i++)
 		ret->open[i] = open_of(r, &interval->open[i]);
-	if (interval->open_more)
-		SET(ret, open_more, interval->open_more);
 	ret->lost = record__lost(r, interval->lost, interval->lost_cnt);
-	ret->cost = cost_of_interval(r, interval);
+	ret->cost = NEW(r, cost);
+	*ret->cost = interval->cost;
 	ret->not_watched = list_not_watched(r, &interval->unwatched, &ret->n_not_watched);
-	if (interval->unwatched_known)
-		SET(ret, not_watched_count, interval->unwatched_cnt);
 	if (interval->host.name) {
 		ret->host = record__host(r, &interval->host);
 		ret->host->boot_id = record__str(r, interval->host.boot_id);
 	}
-	set_agent(ret, interval);
 	return ret;
 }
 
