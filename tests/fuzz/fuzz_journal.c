@@ -75,7 +75,7 @@ static const ProtobufCMessageDescriptor *descriptor_of(uint16_t kind)
 	case JOURNAL_SESSION:
 		return &jankbpf__journal_session__descriptor;
 	case JOURNAL_PROCESS:
-		return &jankbpf__journal_process__descriptor;
+		return &jankbpf__identity__descriptor;
 	case JOURNAL_FRAMES:
 		return &jankbpf__journal_frames__descriptor;
 	case JOURNAL_CALLERS:

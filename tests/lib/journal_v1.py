@@ -31,7 +31,7 @@ THREAD, OCTAVE, FIRST, LAST = 14, 21, 7, 35  # as in bpf/jank_hist.h
 BUCKETS = 1 + OCTAVE * (LAST - FIRST)
 COUNT_MAX = (1 << 32) - 1
 OLD_THREAD_SZ = REC_SZ + 8 * (3 + OLD_BUCKETS) + 8 + 16
-MESSAGE_CLASS = {name: schema.message(f"Journal{name}") for name in NEW}
+MESSAGE_CLASS = {name: schema.message("Identity" if name == "Process" else f"Journal{name}") for name in NEW}
 
 
 def json_of(record):

@@ -88,8 +88,9 @@ static inline struct block *fixture__new(uint64_t duration_ns, const char *proce
 	};
 	b->pid = pid;
 	b->tid = tid;
-	b->uid = 1000;
-	b->process = strdup(process);
+	b->process->has_uid = true;
+	b->process->uid = 1000;
+	b->process->name = strdup(process);
 	b->thread = strdup(process);
 	b->loop = JANK_LOOP_EPOLL;
 	b->fd = 5;
@@ -145,25 +146,32 @@ static inline void fixture__preemption(struct block *b)
 	fixture__preemptor(b, 1, 400000, "systemd");
 }
 
+static inline void fixture__set_process(Jankbpf__Identity *process)
+{
+	process->exe = strdup(FIXTURE_REDIS);
+	process->cgroup = strdup("/system.slice/redis-server.service");
+	process->unit = strdup("redis-server.service");
+	process->container =
+		strdup("3f8a2c1b9d7e6f5a4b3c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a");
+	process->pod = strdup("7f3b1d2e-0a9c-4b8d-9e6f-112233445566");
+	process->service_name = strdup("cart");
+	process->service_version = strdup("2.7.1");
+	process->service_namespace = strdup("shop");
+	process->deployment_environment = strdup("production");
+	process->build_id = strdup("0123456789abcdef");
+	process->has_names_uid = process->has_ns_pid = true;
+	process->names_uid = 1000;
+	process->ns_pid = 17;
+}
+
 /* Redis, computing: two stacks of ticks, recursion, an inlined frame, a preemption. */
 static inline struct block *fixture__cpu(void)
 {
 	struct block *b = fixture__new(312 * FIXTURE_MS, "redis-server", 4242, 4242);
 	struct sample tick = { .state = JANK_STATE_RUNNING, .syscall = -1 };
 
-	b->exe = strdup(FIXTURE_REDIS);
-	b->cgroup = strdup("/system.slice/redis-server.service");
-	b->unit = strdup("redis-server.service");
-	b->container = strdup("3f8a2c1b9d7e6f5a4b3c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a");
-	b->pod = strdup("7f3b1d2e-0a9c-4b8d-9e6f-112233445566");
-	b->app = (struct application){ .service_name = strdup("cart"),
-				       .service_version = strdup("2.7.1"),
-				       .service_namespace = strdup("shop"),
-				       .environment = strdup("production"),
-				       .build_id = strdup("0123456789abcdef") };
+	fixture__set_process(b->process);
 	b->reduced = "marks";
-	b->names_uid = 1000;
-	b->ns_pid = 17;
 	b->state_ns[JANK_STATE_RUNNING] = 300 * FIXTURE_MS;
 	b->state_ns[JANK_STATE_RUNNABLE] = 11 * FIXTURE_MS + 500000;
 	b->state_ns[JANK_STATE_PAGE_FAULT] = 500000;
@@ -325,7 +333,7 @@ static inline struct block *fixture__bare(void)
 	b->state_ns[JANK_STATE_OTHER] = 101 * FIXTURE_MS;
 	b->load = (struct machine_load){ -1, -1, -1, -1, -1, false, -1, -1, -1, -1 };
 	b->stack_quality = QUALITY_NO_SAMPLES;
-	b->uid = UINT32_MAX;
+	b->process->has_uid = false;
 	return b;
 }
 
@@ -354,8 +362,8 @@ static inline struct block *fixture__hostile(void)
 	free(b->thread);
 	b->thread = strdup("\xff\xfe\xc3( = \xe2\x80\xae"
 			   "evil");
-	b->exe = strdup("/tmp/\x01\x7f\nstack = x");
-	b->cgroup = strdup("\n");
+	b->process->exe = strdup("/tmp/\x01\x7f\nstack = x");
+	b->process->cgroup = strdup("\n");
 	fixture__add_hostile_message(b);
 	b->state_ns[JANK_STATE_POLL] = 150 * FIXTURE_MS;
 	SAMPLE(b,
@@ -510,7 +518,7 @@ static inline struct summary fixture__summary(void)
 	s.loop_cnt = 2;
 	s.loops = calloc(2, sizeof(*s.loops));
 	s.loops[0] = (struct loop_hist){ .pid = 4242,
-					 .process = strdup("redis-server"),
+					 .process = identity__called("redis-server"),
 					 .loop = JANK_LOOP_EPOLL,
 					 .dispatch_cnt = 1234000,
 					 .block_cnt = 40 };
@@ -523,7 +531,7 @@ static inline struct summary fixture__summary(void)
 	s.loops[0].durations.edge_ns = 299 * FIXTURE_MS;
 	s.loops[0].durations.over_cnt = 40;
 	s.loops[1] = (struct loop_hist){ .pid = 77,
-					 .process = strdup("simjank-looper\n"),
+					 .process = identity__called("simjank-looper\n"),
 					 .loop = JANK_LOOP_ANDROID_LOOPER,
 					 .dispatch_cnt = 567,
 					 .block_cnt = 2 };

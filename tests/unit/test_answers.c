@@ -109,18 +109,24 @@ static void test_session(void)
 
 static void test_process(void)
 {
-	const struct identity process = { .pid = 10,
-					  .uid = 4294967294,
-					  .name = (char *)"na\"me\x01",
-					  .exe = (char *)"/usr/bin/\xff",
-					  .cgroup = NULL,
-					  .container = (char *)"c0ffee",
-					  .pod = (char *)"p",
-					  .unit = (char *)"u.service",
-					  .names_uid = 1000,
-					  .ns_pid = 3 };
+	const Jankbpf__Identity process = { .base = PROTOBUF_C_MESSAGE_INIT(
+						    &jankbpf__identity__descriptor),
+					    .has_pid = true,
+					    .has_uid = true,
+					    .has_names_uid = true,
+					    .has_ns_pid = true,
+					    .pid = 10,
+					    .uid = 4294967294,
+					    .name = (char *)"na\"me\x01",
+					    .exe = (char *)"/usr/bin/\xff",
+					    .cgroup = NULL,
+					    .container = (char *)"c0ffee",
+					    .pod = (char *)"p",
+					    .unit = (char *)"u.service",
+					    .names_uid = 1000,
+					    .ns_pid = 3 };
 	struct journal_writer *jw = writer();
-	const struct identity *got;
+	const Jankbpf__Identity *got;
 	struct answers *a;
 	unsigned bad;
 
@@ -142,8 +148,11 @@ static void test_process(void)
 
 static struct block block_of(enum block_type type, double pct)
 {
+	static Jankbpf__Identity unknown = JANKBPF__IDENTITY__INIT;
+
 	return (struct block){
 		.type = type,
+		.process = &unknown,
 		.tid = 4294967295,
 		.start_ns = 77,
 		.real_offset_ns = -1234567890123456789,

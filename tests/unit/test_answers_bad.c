@@ -90,7 +90,7 @@ static void test_empty(void)
 	ok(!answers__session(a)->threshold_ns && !answers__session(a)->host.name,
 	   "an empty session is unknown");
 	ok(answers__process(a, 0) && !answers__process(a, 0)->name &&
-		   answers__process(a, 0)->uid == UID_UNKNOWN,
+		   identity__uid(answers__process(a, 0)) == UID_UNKNOWN,
 	   "an empty process has number 0 and no name");
 	ok(answers__load(a, &rec, &load, &memory, &offset) && load.total_pct == -1 &&
 		   memory.mem_total_kb == 9,
@@ -141,7 +141,7 @@ static void test_bounds(void)
 static void test_repeated(void)
 {
 	Jankbpf__JournalSession session = JANKBPF__JOURNAL_SESSION__INIT;
-	Jankbpf__JournalProcess process = JANKBPF__JOURNAL_PROCESS__INIT;
+	Jankbpf__Identity process = JANKBPF__IDENTITY__INIT;
 	Jankbpf__JournalEnd end = JANKBPF__JOURNAL_END__INIT;
 	Jankbpf__Host name = JANKBPF__HOST__INIT;
 	struct answers *a = answers__new();

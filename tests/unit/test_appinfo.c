@@ -50,7 +50,7 @@ static void check_rows(void)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct row *row = &rows[i];
-		struct application app = {};
+		Jankbpf__Identity app = JANKBPF__IDENTITY__INIT;
 		char *words = malloc(row->len); /* so that a read beyond it is found */
 
 		memcpy(words, row->words, row->len);
@@ -58,8 +58,8 @@ static void check_rows(void)
 		is_str(app.service_name, row->name, "%s: name", row->what);
 		is_str(app.service_version, row->version, "%s: version", row->what);
 		is_str(app.service_namespace, row->space, "%s: namespace", row->what);
-		is_str(app.environment, row->environment, "%s: environment", row->what);
-		application__clear(&app);
+		is_str(app.deployment_environment, row->environment, "%s: environment", row->what);
+		identity__set_application(&app, NULL);
 		free(words);
 	}
 }
@@ -67,7 +67,7 @@ static void check_rows(void)
 static void check_sizes(void)
 {
 	static char words[100000] = NAME;
-	struct application app = {};
+	Jankbpf__Identity app = JANKBPF__IDENTITY__INIT;
 
 	memset(words + strlen(NAME), 'x', sizeof(words) - strlen(NAME));
 	appinfo__parse(words, sizeof(words), &app);
@@ -75,12 +75,12 @@ static void check_sizes(void)
 	words[sizeof(words) - 1] = '\0';
 	appinfo__parse(words, sizeof(words), &app);
 	is_uint(strlen(app.service_name), APPINFO_VALUE_MAX, "a long value is cut");
-	application__clear(&app);
+	identity__set_application(&app, NULL);
 	for (size_t i = strlen(NAME); i + 2 < sizeof(words); i += 3)
 		memcpy(words + i, "\xe2\x82\xac", 3);
 	appinfo__parse(words, sizeof(words), &app);
 	is_uint(strlen(app.service_name), APPINFO_VALUE_MAX / 3 * 3, "at a whole character");
-	application__clear(&app);
+	identity__set_application(&app, NULL);
 	is_int(appinfo__parse("", 0, &app), 0, "no environment at all");
 }
 
@@ -88,7 +88,7 @@ static void check_process(void)
 {
 	char *const env[] = { "SECRET=x", "OTEL_SERVICE_NAME=sleeper", NULL };
 	char *const argv[] = { "sleep", "60", NULL };
-	struct application app = {};
+	Jankbpf__Identity app = JANKBPF__IDENTITY__INIT;
 	pid_t pid = fork();
 
 	if (!pid) {
@@ -100,7 +100,7 @@ static void check_process(void)
 		appinfo__read(pid, &app);
 	}
 	is_str(app.service_name, "sleeper", "of a live process");
-	application__clear(&app);
+	identity__set_application(&app, NULL);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	is_int(appinfo__read(pid, &app), 0, "of one that has ended");

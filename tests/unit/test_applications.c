@@ -32,21 +32,24 @@ static void *map_file(const char *path)
 	return ret;
 }
 
-static struct identity *app(void)
+static Jankbpf__Identity *app(void)
 {
-	static struct identity ret;
+	static Jankbpf__Identity ret;
 
-	ret = (struct identity){ .pid = (uint32_t)getpid(), .exe = "/system/bin/app_process64" };
+	ret = (Jankbpf__Identity){ .base = PROTOBUF_C_MESSAGE_INIT(&jankbpf__identity__descriptor),
+				   .has_pid = true,
+				   .pid = (uint32_t)getpid(),
+				   .exe = "/system/bin/app_process64" };
 	return &ret;
 }
 
 /* NULL: not found. */
 static const char *find(struct applications *apps)
 {
-	struct identity *process = app();
+	Jankbpf__Identity *process = app();
 
 	is_int(applications__read(apps, process), 0, "an app is read");
-	application__clear(&process->app);
+	identity__set_application(process, NULL);
 	return applications__of(apps, process->pid)->package;
 }
 
@@ -126,12 +129,16 @@ static void test_costly(void)
 	applications__free(apps);
 }
 
-static const struct application *read_and_end(struct applications *apps, uint32_t pid)
+static const Jankbpf__Identity *read_and_end(struct applications *apps, uint32_t pid)
 {
-	struct identity process = { .pid = pid, .name = "ended" };
+	Jankbpf__Identity process = { .base = PROTOBUF_C_MESSAGE_INIT(
+					      &jankbpf__identity__descriptor),
+				      .has_pid = true,
+				      .pid = pid,
+				      .name = "ended" };
 
 	applications__read(apps, &process);
-	application__clear(&process.app);
+	identity__set_application(&process, NULL);
 	applications__on_exit(apps, pid);
 	return applications__of(apps, pid);
 }
@@ -139,7 +146,7 @@ static const struct application *read_and_end(struct applications *apps, uint32_
 static void test_ended(void)
 {
 	struct applications *apps = applications__new();
-	const struct application *app = read_and_end(apps, getpid());
+	const Jankbpf__Identity *app = read_and_end(apps, getpid());
 
 	ok(app && app->build_id, "an ended process stays known for its last interval");
 	for (uint32_t i = 0; i < 1024; i++)
@@ -155,22 +162,27 @@ static void test_read_again(void)
 {
 	struct applications *apps = applications__new();
 	pid_t pid = fork();
-	struct identity process = { .pid = pid, .name = "again", .exe = "/proc/self/exe" };
+	Jankbpf__Identity process = { .base = PROTOBUF_C_MESSAGE_INIT(
+					      &jankbpf__identity__descriptor),
+				      .has_pid = true,
+				      .pid = pid,
+				      .name = "again",
+				      .exe = "/proc/self/exe" };
 
 	if (!pid) {
 		pause();
 		_exit(0);
 	}
 	applications__read(apps, &process);
-	ok(process.app.build_id != NULL, "the build of a program is read");
+	ok(process.build_id != NULL, "the build of a program is read");
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	is_int(applications__read(apps, &process), 0, "its facts are read after its end");
-	ok(process.app.build_id && applications__of(apps, pid)->build_id, "its build is known");
+	ok(process.build_id && applications__of(apps, pid)->build_id, "its build is known");
 	process.exe = "/another";
 	applications__read(apps, &process);
-	ok(!process.app.build_id, "another program's is not");
-	application__clear(&process.app);
+	ok(!process.build_id, "another program's is not");
+	identity__set_application(&process, NULL);
 	applications__free(apps);
 }
 

@@ -19,7 +19,7 @@ static struct block *fresh(uint32_t state, uint64_t ns)
 
 	block->duration_ns = ns;
 	block->state_ns[state] = ns;
-	block->process = strdup("program");
+	block->process->name = strdup("program");
 	return block;
 }
 
@@ -266,8 +266,8 @@ static const char *nameless(const char *process, const char *const *calls, const
 	static unsigned next;
 	struct block *block = fresh(JANK_STATE_SLEEP, 100 * MS);
 
-	free(block->process);
-	block->process = process ? strdup(process) : NULL;
+	free(block->process->name);
+	block->process->name = process ? strdup(process) : NULL;
 	for (; *calls; calls++, ns++)
 		add(block, JANK_STATE_SLEEP, *ns, NULL, true)->syscall_name = *calls;
 	add(block, JANK_STATE_POLL, 99, NULL, true)->syscall_name = "poll";

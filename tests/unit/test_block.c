@@ -31,10 +31,14 @@ static void test_severity(void)
 /* Leaks and double frees end the program: it is built with ASan. */
 static void test_life(void)
 {
+	const Jankbpf__Identity unknown = JANKBPF__IDENTITY__INIT;
 	struct block *b = block__new(), zero = { 0 };
 	struct summary summary = fixture__summary();
 
-	ok(b && !memcmp(b, &zero, sizeof(zero)), "a new block is all zero");
+	zero.process = b->process;
+	ok(b->process && !memcmp(b, &zero, sizeof(zero)) &&
+		   !memcmp(b->process, &unknown, sizeof(unknown)),
+	   "a new block is all zero, its process is unknown");
 	block__free(b);
 	block__free(NULL);
 	for (size_t i = 0; i < FIXTURE_CNT; i++)

@@ -153,8 +153,8 @@ static void check_hostile(const char *name)
 	json_t *rows, *stacks;
 	const char *text;
 
-	free(block->process);
-	block->process = strdup(name);
+	free(block->process->name);
+	block->process->name = strdup(name);
 	if (block->sample_cnt && block->samples[0].stack.frame_cnt)
 		block->samples[0].stack.frames[0].function = name;
 	record = (Jankbpf__Record *)fixture__record(block);

@@ -337,7 +337,8 @@ static struct block *block_of_user(unsigned i, uint32_t uid)
 {
 	struct block *b = block_of_now(i);
 
-	b->uid = uid;
+	b->process->has_uid = true;
+	b->process->uid = uid;
 	return b;
 }
 

@@ -49,10 +49,17 @@ static struct loop_hist *listed(const struct hists *hists, size_t want)
 
 static void test_add(void)
 {
-	const struct identity old = { .pid = 10, .name = "old", .container = "box" };
-	const struct identity gone = {
-		.pid = 10, .name = "gone", .unit = "gone.service", .pod = "pod"
-	};
+	const Jankbpf__Identity old = { .base = PROTOBUF_C_MESSAGE_INIT(
+						&jankbpf__identity__descriptor),
+					.pid = 10,
+					.name = "old",
+					.container = "box" };
+	const Jankbpf__Identity gone = { .base = PROTOBUF_C_MESSAGE_INIT(
+						 &jankbpf__identity__descriptor),
+					 .pid = 10,
+					 .name = "gone",
+					 .unit = "gone.service",
+					 .pod = "pod" };
 	struct hists *hists = hists__new();
 	struct loop_hist *list;
 	struct hist_totals totals;
@@ -77,12 +84,12 @@ static void test_add(void)
 	is_int(hists__name(hists, &old), 0, "a process ends");
 	is_int(hists__name(hists, &gone), 0, "so does another one with its pid");
 	list = listed(hists, 3);
-	ok(!strcmp(list[0].process, "gone") && !strcmp(list[1].process, "gone"),
+	ok(!strcmp(list[0].process->name, "gone") && !strcmp(list[1].process->name, "gone"),
 	   "its loops have its name");
-	ok(!strcmp(list[0].unit, "gone.service") && !list[0].container &&
-		   !strcmp(list[1].pod, "pod"),
+	ok(!strcmp(list[0].process->unit, "gone.service") && !list[0].process->container &&
+		   !strcmp(list[1].process->pod, "pod"),
 	   "its unit and pod");
-	ok(!list[2].process && !list[2].unit, "others' do not");
+	ok(!list[2].process, "others' do not");
 	loop_hist__clear(&list[0]);
 	loop_hist__clear(&list[1]);
 	free(list);
@@ -296,14 +303,14 @@ static struct loop_hist named(const char *process, const char *unit, const char 
 			      uint64_t dispatches)
 {
 	struct loop_hist ret = {
-		.process = strdup(process),
-		.unit = unit ? strdup(unit) : NULL,
-		.app.build_id = strdup(build_id),
+		.process = identity__called(process),
 		.loop = JANK_LOOP_EPOLL,
 		.dispatch_cnt = dispatches,
 		.block_cnt = 1,
 	};
 
+	ret.process->unit = unit ? strdup(unit) : NULL;
+	ret.process->build_id = strdup(build_id);
 	durations__add_many(&ret.durations, 1000, dispatches);
 	return ret;
 }
@@ -319,7 +326,8 @@ static void test_join(void)
 
 	loop_hists__join(list, &cnt);
 	is_uint(cnt, 4, "rows that differ in a name stay apart");
-	ok(!strcmp(list[0].process, "db") && list[0].process_cnt == 1, "in the order of names");
+	ok(!strcmp(list[0].process->name, "db") && list[0].process_cnt == 1,
+	   "in the order of names");
 	ok(list[2].process_cnt == 2 && list[2].dispatch_cnt == 11 && list[2].block_cnt == 2 &&
 		   list[2].durations.total == 11,
 	   "two processes with the same names are one row");

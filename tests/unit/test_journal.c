@@ -58,7 +58,7 @@ static struct journal_writer *writer(void)
 /* A message of about that many bytes; its name is all `letter`. */
 static int add_message(struct journal_writer *jw, enum journal_kind kind, char letter, size_t len)
 {
-	Jankbpf__JournalProcess message = JANKBPF__JOURNAL_PROCESS__INIT;
+	Jankbpf__Identity message = JANKBPF__IDENTITY__INIT;
 	char *name = calloc(len + 1, 1);
 	int res;
 
@@ -74,20 +74,20 @@ static int add_message(struct journal_writer *jw, enum journal_kind kind, char l
 /* Does the record contain the message of add_message? */
 static bool has_message(const struct jank_rec *rec, char letter, size_t len)
 {
-	Jankbpf__JournalProcess *message = (Jankbpf__JournalProcess *)journal__message(
-		rec, &jankbpf__journal_process__descriptor);
+	Jankbpf__Identity *message =
+		(Jankbpf__Identity *)journal__message(rec, &jankbpf__identity__descriptor);
 	bool ret = message && message->name && strlen(message->name) == len;
 
 	for (size_t i = 0; ret && i < len; i++)
 		ret = message->name[i] == letter;
-	jankbpf__journal_process__free_unpacked(message, NULL);
+	jankbpf__identity__free_unpacked(message, NULL);
 	return ret;
 }
 
 /* Does a record without a message give one? */
 static bool has_any(const struct jank_rec *rec)
 {
-	ProtobufCMessage *message = journal__message(rec, &jankbpf__journal_process__descriptor);
+	ProtobufCMessage *message = journal__message(rec, &jankbpf__identity__descriptor);
 
 	protobuf_c_message_free_unpacked(message, NULL);
 	return message;

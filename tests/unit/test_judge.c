@@ -13,16 +13,22 @@ static const struct host_info host = { .name = (char *)"box",
 				       .boot_id = (char *)"boot",
 				       .cpus = 4,
 				       .mem_free_kb = 7 };
-static const struct identity process = { .pid = 10,
-					 .uid = 1000,
-					 .name = (char *)"program",
-					 .exe = (char *)"/usr/bin/program",
-					 .cgroup = (char *)"/user",
-					 .container = (char *)"c0ffee",
-					 .pod = (char *)"p",
-					 .names_uid = 1001,
-					 .unit = (char *)"u.service",
-					 .ns_pid = 7 };
+static const Jankbpf__Identity process = { .base = PROTOBUF_C_MESSAGE_INIT(
+						   &jankbpf__identity__descriptor),
+					   .has_pid = true,
+					   .has_uid = true,
+					   .has_names_uid = true,
+					   .has_ns_pid = true,
+					   .pid = 10,
+					   .uid = 1000,
+					   .name = (char *)"program",
+					   .exe = (char *)"/usr/bin/program",
+					   .cgroup = (char *)"/user",
+					   .container = (char *)"c0ffee",
+					   .pod = (char *)"p",
+					   .names_uid = 1001,
+					   .unit = (char *)"u.service",
+					   .ns_pid = 7 };
 
 static struct judge judge(void)
 {
@@ -32,7 +38,7 @@ static struct judge judge(void)
 }
 
 static struct block *judged(struct judge *j, struct dispatch *dispatch,
-			    const struct identity *identity)
+			    const Jankbpf__Identity *identity)
 {
 	const struct machine_load load = { .total_pct = 50,
 					   .process_pct = 20,
@@ -218,16 +224,17 @@ static void test_fields(void)
 	ok(block->state_ns[JANK_STATE_DISK] == MS &&
 		   block->state_ns[JANK_STATE_RUNNING] == 199 * MS,
 	   "the account");
-	ok(block->pid == 10 && block->tid == 11 && block->uid == 1000, "pid and tid");
-	is_str(block->process, "program", "the process");
+	ok(block->pid == 10 && block->tid == 11 && identity__uid(block->process) == 1000,
+	   "pid and tid");
+	is_str(block->process->name, "program", "the process");
 	is_str(block->thread, "worker", "the thread");
-	is_str(block->exe, "/usr/bin/program", "its program");
-	is_str(block->cgroup, "/user", "its cgroup");
-	is_str(block->container, "c0ffee", "its container");
-	is_str(block->pod, "p", "its pod");
-	is_str(block->unit, "u.service", "its unit");
-	is_uint(block->names_uid, 1001, "who could have invented them");
-	is_uint(block->ns_pid, 7, "its pid in its namespace");
+	is_str(block->process->exe, "/usr/bin/program", "its program");
+	is_str(block->process->cgroup, "/user", "its cgroup");
+	is_str(block->process->container, "c0ffee", "its container");
+	is_str(block->process->pod, "p", "its pod");
+	is_str(block->process->unit, "u.service", "its unit");
+	is_uint(block->process->names_uid, 1001, "who could have invented them");
+	is_uint(block->process->ns_pid, 7, "its pid in its namespace");
 	ok(block->loop == JANK_LOOP_EPOLL && block->fd == 3 && block->ready_cnt == -4, "the loop");
 	ok(block->end == JANK_END_EXIT && block->ended_by_exit, "the end");
 	ok(block->load.total_pct == 50 && block->load.iowait_pct == 5, "the machine's load");
@@ -250,9 +257,10 @@ static void test_unknown_process(void)
 
 	j.host = &bare;
 	block = judged(&j, &dispatch, NULL);
-	is_str(block->process, "worker", "an unknown process has its thread's name");
-	ok(!block->exe && !block->cgroup && !block->host.name, "what is unknown is left out");
-	ok(block->uid == UINT32_MAX && !block->ns_pid, "numbers, too");
+	is_str(block->process->name, "worker", "an unknown process has its thread's name");
+	ok(!block->process->exe && !block->process->cgroup && !block->host.name,
+	   "what is unknown is left out");
+	ok(!block->process->has_uid && !block->process->ns_pid, "numbers, too");
 	is_str(block->id, "-11-7000", "the boot's id, too");
 	is_str(block__severity(block), "hang", "a hang is one");
 	block__free(block);

@@ -8,9 +8,12 @@
 
 int main(void)
 {
-	const struct identity off = {
-		.pid = (uint32_t)getpid(), .name = "test", .is_off = true, .off = UNWATCHED_BUDGET
-	};
+	const Jankbpf__Identity off = { .base = PROTOBUF_C_MESSAGE_INIT(
+						&jankbpf__identity__descriptor),
+					.pid = (uint32_t)getpid(),
+					.name = "test",
+					.has_off = true,
+					.off = UNWATCHED_BUDGET };
 	struct park_bpf_fds maps = PARK_MAPS_NONE;
 	struct left_alone left = { .parks = parks__new(&maps, NULL, NULL, NULL) };
 

@@ -21,7 +21,7 @@ static struct block *block_in(const char *const *functions, size_t cnt)
 	block->end = JANK_END_NESTED;
 	block->pid = block->tid = 7;
 	block->duration_ns = 1000;
-	block->process = strdup("editor");
+	block->process->name = strdup("editor");
 	stack = &block->samples[0].stack;
 	stack->frames = calloc(cnt, sizeof(*stack->frames));
 	stack->frame_cnt = cnt;

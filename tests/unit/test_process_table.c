@@ -86,14 +86,14 @@ static void test_facts(void)
 	item = get(&f);
 	ok(item.kind == ITEM_PROCESS && item.pid == (uint32_t)getpid() && own->announced,
 	   "the sink thread hears of it");
-	is_str(((struct identity *)item.data)->exe, own->identity->exe, "by a copy of its facts");
+	is_str(((Jankbpf__Identity *)item.data)->exe, own->identity->exe, "by a copy of its facts");
 	ok(item.data != own->identity, "a copy");
 	identity__free(item.data);
 	is_int(process_entry__set_name(own, "other"), 0, "it is renamed");
 	ok(!strcmp(own->identity->name, "other") && own->identity->exe, "the other facts stay");
 	own = process_table__add(&f.table, 1);
 	is_int(process_entry__set_name(own, "gone"), 0, "one that was never read gets a name");
-	ok(!strcmp(own->identity->name, "gone") && own->identity->uid == UID_UNKNOWN, "alone");
+	ok(!strcmp(own->identity->name, "gone") && !own->identity->has_uid, "alone");
 	end(&f);
 }
 
@@ -156,7 +156,14 @@ static bool queue_block(struct fixture *f, uint32_t pid)
 /* Items have the user of their process; what is over its share is counted for it. */
 static void test_users(void)
 {
-	const struct identity mine = { .pid = 1, .uid = 1000 }, theirs = { .pid = 2, .uid = 1001 };
+	const Jankbpf__Identity mine = { .base = PROTOBUF_C_MESSAGE_INIT(
+						 &jankbpf__identity__descriptor),
+					 .has_uid = true,
+					 .uid = 1000 },
+				theirs = { .base = PROTOBUF_C_MESSAGE_INIT(
+						   &jankbpf__identity__descriptor),
+					   .has_uid = true,
+					   .uid = 1001 };
 	struct fixture f;
 	struct item item;
 	unsigned cnt = 0;

@@ -88,7 +88,7 @@ static void test_zero(void)
 	const Jankbpf__Block *got;
 	struct strbuf json = STRBUF_INIT;
 
-	block->uid = 0;
+	block->process->uid = 0;
 	block->pid = block->tid = 0;
 	block->load.total_pct = 0;
 	block->load.process_pct = -1;
@@ -105,7 +105,7 @@ static void test_zero(void)
 	has_str(strbuf__str(&json), "\"cpu\":{\"busy\":", "load is written");
 	has_str(strbuf__str(&json), "\"total_pct\":0.0", "0 %% of it");
 	lacks_str(strbuf__str(&json), "\"process_pct\"", "an unknown value is not");
-	block->uid = UID_UNKNOWN;
+	block->process->has_uid = false;
 	got = record__of_block(builder, block)->block;
 	ok(!got->has_uid, "an unknown uid is absent");
 	strbuf__free(&json);
@@ -137,8 +137,8 @@ static void test_text(void)
 		struct block *block = fixture__bare();
 		const Jankbpf__Record *record;
 
-		free(block->process);
-		block->process = strdup(rows[i].text);
+		free(block->process->name);
+		block->process->name = strdup(rows[i].text);
 		record = record__of_block(builder, block);
 		is_str(record->block->process, rows[i].want, "text %zu", i);
 		test_same(record, "text");

@@ -266,7 +266,7 @@ static void test_builder(void)
 {
 	struct record *r = redacting(ALL);
 	struct block *block = fixture__cpu();
-	struct loop_hist loop = { .process = (char *)"redis-server" };
+	struct loop_hist loop = { .process = identity__called("redis-server") };
 	const struct summary summary = { .loops = &loop, .loop_cnt = 1 };
 	struct strbuf json = STRBUF_INIT;
 
@@ -280,6 +280,7 @@ static void test_builder(void)
 	lacks_str(strbuf__str(&json), "redis-server", "nor has the summary");
 	has_str(strbuf__str(&json), "redacted-", "it has a hash");
 	strbuf__free(&json);
+	loop_hist__clear(&loop);
 	block__free(block);
 	record__free(r);
 }

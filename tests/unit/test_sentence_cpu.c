@@ -216,7 +216,7 @@ static void test_kept_off(void)
 		       "a quota");
 
 	block = wanting((struct facts){ .known = true, .throttled_ns = 88 * MS });
-	block->cgroup = strdup("/of-its-memory");
+	block->process->cgroup = strdup("/of-its-memory");
 	sentence__says(block, IN_WORK ": its cgroup had used up its CPU quota", "an unknown quota");
 
 	block = wanting((struct facts){ .known = true, .stolen_ns = 85 * MS });

@@ -62,9 +62,10 @@ static void add_interval(uint64_t end_s, uint32_t pid, const char *process, uint
 				      .comm = "main",
 				      .duration_ns = open_ns,
 				      .state = JANK_STATE_FUTEX };
-	struct loop_hist loop = {
-		.pid = pid, .process = (char *)process, .loop = JANK_LOOP_EPOLL, .dispatch_cnt = cnt
-	};
+	struct loop_hist loop = { .pid = pid,
+				  .process = identity__called(process),
+				  .loop = JANK_LOOP_EPOLL,
+				  .dispatch_cnt = cnt };
 	struct interval interval = {
 		.facts = JANKBPF__INTERVAL__INIT,
 		.cost = JANKBPF__COST__INIT,
@@ -81,6 +82,7 @@ static void add_interval(uint64_t end_s, uint32_t pid, const char *process, uint
 	durations__add_many(&loop.durations, ns, cnt);
 	if (loops_view__add(&view.loops, record__of_interval(fixture__builder(), &interval)))
 		abort();
+	loop_hist__clear(&loop);
 }
 
 static void add_block(const char *signature, uint64_t start_ns, uint64_t ns)

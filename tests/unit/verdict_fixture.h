@@ -22,7 +22,7 @@ static inline struct block *verdict__block(void)
 
 	block->duration_ns = 200 * MS;
 	block->pid = block->tid = 10;
-	block->process = strdup("program");
+	block->process->name = strdup("program");
 	block->thread = strdup("program");
 	block->host.cpus = 4;
 	block->load.total_pct = -1;

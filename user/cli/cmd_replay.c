@@ -230,11 +230,11 @@ static int set_loops(struct replay *r, struct summary *summary)
 	if (!res)
 		loops__set_first_turns(r->loops, summary->loops, summary->loop_cnt);
 	for (size_t i = 0; !res && i < summary->loop_cnt; i++) {
-		const struct identity *process =
+		const Jankbpf__Identity *process =
 			answers__process(r->answers, summary->loops[i].pid);
 
 		if (process && process->name)
-			summary->loops[i].process = strdup(process->name);
+			summary->loops[i].process = identity__called(process->name);
 		summary->loops[i].loop_name =
 			answers__loop_of(r->answers, summary->loops[i].pid, summary->loops[i].loop);
 	}

@@ -35,10 +35,8 @@
 
 struct entry {
 	uint32_t pid;
-	char *exe; /* the program that app is of; NULL: not known */
-	struct application app;
-	struct identity *android; /* an Android app; NULL: another program */
-	bool wants_package;	  /* its APK is not found */
+	Jankbpf__Identity *process; /* as it was read last */
+	bool wants_package;	    /* an Android app whose APK is not found */
 	unsigned look_cnt;
 	uint64_t looked_ns;
 	bool ended;
@@ -72,9 +70,7 @@ static void drop(struct applications *apps, struct entry *entry)
 		DL_DELETE(apps->ended, entry);
 		apps->ended_cnt--;
 	}
-	free(entry->exe);
-	application__clear(&entry->app);
-	identity__free(entry->android);
+	identity__free(entry->process);
 	free(entry);
 }
 
@@ -173,8 +169,9 @@ static int set_text(char **ret, const char *text)
 	return text__copy(ret, *text ? text : NULL);
 }
 
-static int set_package(struct application *app, const struct package *package)
+static int set_package(Jankbpf__Identity *app, const struct package *package)
 {
+	app->has_package_code = !!package->code;
 	app->package_code = package->code;
 	return set_text(&app->package, package->name)
 		       ?: set_text(&app->package_version, package->version);
@@ -205,7 +202,7 @@ static int take_package(struct applications *apps, struct entry *entry, const ch
 	if (!is_named_after(name, file->package.name))
 		return 0;
 	entry->wants_package = false;
-	return set_package(&entry->app, &file->package);
+	return set_package(entry->process, &file->package);
 }
 
 static int look_for_package(struct applications *apps, struct entry *entry)
@@ -229,56 +226,57 @@ static int look_for_package(struct applications *apps, struct entry *entry)
 	return res;
 }
 
-static bool is_android_app(const struct identity *process)
+static bool is_android_app(const Jankbpf__Identity *process)
 {
 	const char *program = text__base_name(process->exe);
 
 	return !strcmp(program, "app_process64") || !strcmp(program, "app_process32");
 }
 
-static int find_package(struct applications *apps, struct entry *entry,
-			const struct identity *process)
+static int find_package(struct applications *apps, struct entry *entry)
 {
-	identity__free(entry->android);
-	entry->android = NULL;
 	entry->look_cnt = 0;
-	entry->wants_package = is_android_app(process);
-	if (!entry->wants_package)
-		return 0;
-	entry->android = identity__copy(process);
-	return entry->android ? look_for_package(apps, entry) : -ENOMEM;
+	entry->wants_package = is_android_app(entry->process);
+	return entry->wants_package ? look_for_package(apps, entry) : 0;
 }
 
 /* --- a process */
 
-static struct entry *get(struct applications *apps, uint32_t pid)
+/* Its entry, with a copy of it. NULL: out of memory. */
+static struct entry *get(struct applications *apps, const Jankbpf__Identity *process)
 {
-	struct entry *entry = find(apps, pid);
+	struct entry *entry = find(apps, process->pid);
+	Jankbpf__Identity *copy = identity__copy(process);
 
-	if (entry && !entry->ended)
-		return entry;
-	if (entry)
+	if (entry && entry->ended) {
 		drop(apps, entry);
-	entry = calloc(1, sizeof(*entry));
-	if (!entry)
+		entry = NULL;
+	}
+	if (!entry && copy && (entry = calloc(1, sizeof(*entry)))) {
+		entry->pid = process->pid;
+		HASH_ADD(hh, apps->entries, pid, sizeof(entry->pid), entry);
+	}
+	if (!entry || !copy) {
+		identity__free(copy);
 		return NULL;
-	entry->pid = pid;
-	HASH_ADD(hh, apps->entries, pid, sizeof(entry->pid), entry);
+	}
+	identity__free(entry->process);
+	entry->process = copy;
 	return entry;
 }
 
 /* Takes over fd, which may be -errno. */
-static int read_program(struct applications *apps, struct identity *process, int fd,
+static int read_program(struct applications *apps, Jankbpf__Identity *process, int fd,
 			const struct stat *st)
 {
 	const struct known_file *file = look_into(apps, fd, st);
 
-	if (*file->build_id && text__copy(&process->app.build_id, file->build_id))
+	if (*file->build_id && text__copy(&process->build_id, file->build_id))
 		return -ENOMEM;
-	return set_package(&process->app, &file->package);
+	return set_package(process, &file->package);
 }
 
-int applications__read(struct applications *apps, struct identity *process)
+int applications__read(struct applications *apps, Jankbpf__Identity *process)
 {
 	struct entry *entry = find(apps, process->pid);
 	struct stat st;
@@ -287,44 +285,37 @@ int applications__read(struct applications *apps, struct identity *process)
 
 	snprintf(path, sizeof(path), "/proc/%u/exe", process->pid);
 	fd = openfile__link(path, &st);
-	application__clear(&process->app);
-	if (fd < 0 && entry && entry->exe && text__same(entry->exe, process->exe))
-		return application__copy(&process->app, &entry->app); /* it has ended */
-	res = appinfo__read((pid_t)process->pid, &process->app);
+	identity__set_application(process, NULL);
+	if (fd < 0 && entry && text__same(entry->process->exe, process->exe) && process->exe)
+		return identity__set_application(process, entry->process); /* it has ended */
+	res = appinfo__read((pid_t)process->pid, process);
 	res = read_program(apps, process, fd, &st) ?: res;
-	entry = get(apps, process->pid);
+	entry = res ? NULL : get(apps, process);
 	if (!entry)
 		return -ENOMEM;
-	res = res ?: application__copy(&entry->app, &process->app);
-	free(entry->exe);
-	entry->exe = NULL;
-	res = res ?: text__copy(&entry->exe, process->exe);
-	res = res ?: find_package(apps, entry, process);
-	return res ?: application__copy(&process->app, &entry->app);
+	return find_package(apps, entry) ?: identity__set_application(process, entry->process);
 }
 
 static bool is_due(const struct entry *entry)
 {
-	return entry->wants_package && entry->android && !entry->ended &&
-	       entry->look_cnt < LOOKS_MAX &&
+	return entry->wants_package && !entry->ended && entry->look_cnt < LOOKS_MAX &&
 	       clock__mono_ns() - entry->looked_ns >= LOOK_NS << entry->look_cnt;
 }
 
-const struct identity *applications__look_again(struct applications *apps, uint32_t pid)
+const Jankbpf__Identity *applications__look_again(struct applications *apps, uint32_t pid)
 {
 	struct entry *entry = find(apps, pid);
 
-	if (!entry || !is_due(entry) || look_for_package(apps, entry) || entry->wants_package ||
-	    application__copy(&entry->android->app, &entry->app))
+	if (!entry || !is_due(entry) || look_for_package(apps, entry) || entry->wants_package)
 		return NULL;
-	return entry->android;
+	return entry->process;
 }
 
-const struct application *applications__of(const struct applications *apps, uint32_t pid)
+const Jankbpf__Identity *applications__of(const struct applications *apps, uint32_t pid)
 {
 	const struct entry *entry = find(apps, pid);
 
-	return entry ? &entry->app : NULL;
+	return entry ? entry->process : NULL;
 }
 
 void applications__on_exit(struct applications *apps, uint32_t pid)

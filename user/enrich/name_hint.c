@@ -102,26 +102,26 @@ static const char *remedy_for(struct name_hint *hint, const struct block *block)
 {
 	char named[PATH_MAX + 8];
 
-	if (!block->exe)
+	if (!block->process->exe)
 		return NULL;
-	snprintf(named, sizeof(named), "named %s", block->exe);
+	snprintf(named, sizeof(named), "named %s", block->process->exe);
 	if (block__has_language(block)) {
 		is_new(hint, named);
 		return NULL;
 	}
 	return has_nameless(block) && !was_reported(hint, named)
-		       ? remedy_of(block->exe, block->cause.frame)
+		       ? remedy_of(block->process->exe, block->cause.frame)
 		       : NULL;
 }
 
 void name_hint__look(struct name_hint *hint, const struct block *block)
 {
-	const char *exe = block->exe, *stripped = stripped_file(block);
+	const char *exe = block->process->exe, *stripped = stripped_file(block);
 	const char *remedy = remedy_for(hint, block);
 
 	if (remedy && is_new(hint, exe))
 		log__warn("%s (process %u): code that it made has no names in stacks; %s",
-			  block->process ?: exe, block->pid, remedy);
+			  block->process->name ?: exe, block->pid, remedy);
 	if (stripped && is_new(hint, stripped))
 		log__warn("'%s': stripped, its functions have no names; install its debug symbols "
 			  "(-dbgsym, -debuginfo), or set DEBUGINFOD_URLS, or run `jankbpf "

@@ -34,7 +34,8 @@ void answers__free(struct answers *a); /* accepts NULL */
 int answers__add(struct answers *a, const struct jank_rec *rec);
 
 const struct answers_session *answers__session(const struct answers *a);
-const struct identity *answers__process(const struct answers *a, uint32_t pid); /* NULL: unknown */
+const Jankbpf__Identity *answers__process(const struct answers *a,
+					  uint32_t pid); /* NULL: unknown */
 
 /*
  * The load that was measured for a block. Also sets memory figures in host, and the offset to wall
@@ -128,7 +129,7 @@ void answers_writer__on_exit(struct answers_writer *w, uint32_t pid);
 
 /* Records that a journal holds once, or once for each process. */
 int journal__add_session(struct journal_writer *jw, const struct judge *judge, uint64_t hang_ns);
-int journal__add_process(struct journal_writer *jw, const struct identity *process);
+int journal__add_process(struct journal_writer *jw, const Jankbpf__Identity *process);
 int journal__add_end(struct journal_writer *jw, const struct summary *summary);
 
 #endif

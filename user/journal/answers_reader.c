@@ -26,7 +26,6 @@ struct key {
 struct entry {
 	struct key key;
 	ProtobufCMessage *message;
-	struct identity process; /* of JOURNAL_PROCESS */
 	UT_hash_handle hh;
 };
 
@@ -71,7 +70,7 @@ static const struct entry *find(const struct answers *a, struct key key)
 }
 
 /* Stores the message; the last one of a key counts. Takes the message. */
-static int put(struct answers *a, struct key key, ProtobufCMessage *message, struct entry **ret)
+static int put(struct answers *a, struct key key, ProtobufCMessage *message)
 {
 	struct entry *entry;
 
@@ -89,8 +88,6 @@ static int put(struct answers *a, struct key key, ProtobufCMessage *message, str
 	}
 	protobuf_c_message_free_unpacked(entry->message, NULL);
 	entry->message = message;
-	if (ret)
-		*ret = entry;
 	return 0;
 }
 
@@ -116,42 +113,23 @@ static int add_session(struct answers *a, ProtobufCMessage *message)
 	return 0;
 }
 
+/* Journals of earlier versions have 0 and UID_UNKNOWN for what is not known. */
 static int add_process(struct answers *a, ProtobufCMessage *message)
 {
-	Jankbpf__JournalProcess *m = (Jankbpf__JournalProcess *)message;
-	struct entry *entry;
-	int res = put(a, (struct key){ m->pid, 0, JOURNAL_PROCESS }, message, &entry);
+	Jankbpf__Identity *m = (Jankbpf__Identity *)message;
 
-	if (res)
-		return res;
-	entry->process = (struct identity){
-		.pid = m->pid,
-		.uid = m->has_uid ? m->uid : UID_UNKNOWN,
-		.ns_pid = m->ns_pid,
-		.name = m->name,
-		.exe = m->exe,
-		.cgroup = m->cgroup,
-		.container = m->container,
-		.pod = m->pod,
-		.unit = m->unit,
-		.names_uid = m->names_uid,
-		.app = { .service_name = m->service_name,
-			 .service_version = m->service_version,
-			 .service_namespace = m->service_namespace,
-			 .environment = m->deployment_environment,
-			 .build_id = m->build_id,
-			 .package = m->package,
-			 .package_version = m->package_version,
-			 .package_code = m->package_code },
-	};
-	return 0;
+	m->has_uid = m->has_uid && m->uid != UID_UNKNOWN;
+	m->has_ns_pid = !!m->ns_pid;
+	m->has_names_uid = !!m->names_uid;
+	m->has_package_code = !!m->package_code;
+	return put(a, (struct key){ m->pid, 0, JOURNAL_PROCESS }, message);
 }
 
 static int add_frames(struct answers *a, ProtobufCMessage *message)
 {
 	Jankbpf__JournalFrames *m = (Jankbpf__JournalFrames *)message;
 
-	return put(a, (struct key){ m->pid, m->key, JOURNAL_FRAMES }, message, NULL);
+	return put(a, (struct key){ m->pid, m->key, JOURNAL_FRAMES }, message);
 }
 
 /*
@@ -167,21 +145,21 @@ static int add_callers(struct answers *a, ProtobufCMessage *message)
 {
 	Jankbpf__JournalCallers *m = (Jankbpf__JournalCallers *)message;
 
-	return put(a, key_of(m->tid, m->start_ns, m->hang, JOURNAL_CALLERS), message, NULL);
+	return put(a, key_of(m->tid, m->start_ns, m->hang, JOURNAL_CALLERS), message);
 }
 
 static int add_answers(struct answers *a, ProtobufCMessage *message)
 {
 	Jankbpf__JournalAnswers *m = (Jankbpf__JournalAnswers *)message;
 
-	return put(a, key_of(m->tid, m->start_ns, m->hang, JOURNAL_ANSWERS), message, NULL);
+	return put(a, key_of(m->tid, m->start_ns, m->hang, JOURNAL_ANSWERS), message);
 }
 
 static int add_losses(struct answers *a, ProtobufCMessage *message)
 {
 	Jankbpf__JournalLosses *m = (Jankbpf__JournalLosses *)message;
 
-	return put(a, key_of(m->tid, m->start_ns, m->hang, JOURNAL_LOSSES), message, NULL);
+	return put(a, key_of(m->tid, m->start_ns, m->hang, JOURNAL_LOSSES), message);
 }
 
 static int add_end(struct answers *a, ProtobufCMessage *message)
@@ -200,7 +178,7 @@ int answers__add(struct answers *a, const struct jank_rec *rec)
 		int (*add)(struct answers *a, ProtobufCMessage *message);
 	} rows[] = {
 		{ JOURNAL_SESSION, &jankbpf__journal_session__descriptor, add_session },
-		{ JOURNAL_PROCESS, &jankbpf__journal_process__descriptor, add_process },
+		{ JOURNAL_PROCESS, &jankbpf__identity__descriptor, add_process },
 		{ JOURNAL_FRAMES, &jankbpf__journal_frames__descriptor, add_frames },
 		{ JOURNAL_CALLERS, &jankbpf__journal_callers__descriptor, add_callers },
 		{ JOURNAL_ANSWERS, &jankbpf__journal_answers__descriptor, add_answers },
@@ -223,11 +201,11 @@ const struct answers_session *answers__session(const struct answers *a)
 	return &a->session;
 }
 
-const struct identity *answers__process(const struct answers *a, uint32_t pid)
+const Jankbpf__Identity *answers__process(const struct answers *a, uint32_t pid)
 {
 	const struct entry *entry = find(a, (struct key){ pid, 0, JOURNAL_PROCESS });
 
-	return entry ? &entry->process : NULL;
+	return entry ? (const Jankbpf__Identity *)entry->message : NULL;
 }
 
 static const Jankbpf__JournalAnswers *of_record(const struct answers *a,

@@ -376,31 +376,9 @@ int journal__add_session(struct journal_writer *jw, const struct judge *judge, u
 	return journal_writer__message(jw, JOURNAL_SESSION, &session.base);
 }
 
-int journal__add_process(struct journal_writer *jw, const struct identity *process)
+int journal__add_process(struct journal_writer *jw, const Jankbpf__Identity *process)
 {
-	Jankbpf__JournalProcess message = JANKBPF__JOURNAL_PROCESS__INIT;
-
-	SET(&message, pid, process->pid);
-	SET(&message, uid, process->uid);
-	SET(&message, ns_pid, process->ns_pid);
-	message.name = process->name;
-	message.exe = process->exe;
-	message.cgroup = process->cgroup;
-	message.container = process->container;
-	message.pod = process->pod;
-	message.unit = process->unit;
-	message.service_name = process->app.service_name;
-	message.service_version = process->app.service_version;
-	message.service_namespace = process->app.service_namespace;
-	message.deployment_environment = process->app.environment;
-	message.build_id = process->app.build_id;
-	message.package = process->app.package;
-	message.package_version = process->app.package_version;
-	if (process->app.package_code)
-		SET(&message, package_code, process->app.package_code);
-	if (process->names_uid)
-		SET(&message, names_uid, process->names_uid);
-	return journal_writer__message(jw, JOURNAL_PROCESS, &message.base);
+	return journal_writer__message(jw, JOURNAL_PROCESS, &process->base);
 }
 
 /* Adds the catalogue's names for a process's loops. */

@@ -87,7 +87,14 @@ bool message__is_known(const struct message *message)
 
 struct block *block__new(void)
 {
-	return calloc(1, sizeof(struct block));
+	struct block *ret = calloc(1, sizeof(*ret));
+
+	if (ret)
+		ret->process = identity__new();
+	if (ret && ret->process)
+		return ret;
+	free(ret);
+	return NULL;
 }
 
 void block__free(struct block *block)
@@ -105,15 +112,9 @@ void block__free(struct block *block)
 	free(block->host.kernel);
 	free(block->host.arch);
 	free(block->host.boot_id);
-	free(block->process);
+	identity__free(block->process);
 	free(block->thread);
-	free(block->exe);
-	free(block->cgroup);
 	free(block->facts.live.quota_cgroup);
-	free(block->container);
-	free(block->pod);
-	free(block->unit);
-	application__clear(&block->app);
 	free(block->role);
 	free(block->network);
 	stack__free(&block->idle_place);
@@ -136,12 +137,8 @@ size_t block__drop_evidence(struct block *block)
 
 void loop_hist__clear(struct loop_hist *loop)
 {
-	free(loop->process);
-	free(loop->unit);
-	free(loop->container);
-	free(loop->pod);
-	loop->process = loop->unit = loop->container = loop->pod = NULL;
-	application__clear(&loop->app);
+	identity__free(loop->process);
+	loop->process = NULL;
 }
 
 static void free_loops(struct loop_hist *loops, size_t cnt)
@@ -156,10 +153,8 @@ void interval__free(struct interval *interval)
 	if (!interval)
 		return;
 	free_loops(interval->loops, interval->loop_cnt);
-	for (size_t i = 0; i < interval->open_cnt; i++) {
-		free(interval->open[i].process);
-		free(interval->open[i].unit);
-	}
+	for (size_t i = 0; i < interval->open_cnt; i++)
+		identity__free(interval->open[i].process);
 	free(interval->open);
 	free(interval->lost);
 	unwatched__free(&interval->unwatched);
@@ -195,14 +190,14 @@ size_t block__bytes(const struct block *block)
 
 const char *block__app_build_id(const struct block *block)
 {
-	for (size_t i = 0; block->exe && i < block->sample_cnt; i++) {
+	for (size_t i = 0; block->process->exe && i < block->sample_cnt; i++) {
 		const struct stack *stack = &block->samples[i].stack;
 
 		for (size_t k = stack->frame_cnt; k--;) {
 			const struct frame *frame = &stack->frames[k];
 
 			if (frame->build_id && *frame->build_id && frame->module &&
-			    !strcmp(frame->module, block->exe))
+			    !strcmp(frame->module, block->process->exe))
 				return frame->build_id;
 		}
 	}
@@ -326,85 +321,4 @@ const char *block__severity(const struct block *block)
 	bool hang = block->type == BLOCK_HANG || block->hang_reported || block->over_hang;
 
 	return hang ? "hang" : "jank";
-}
-
-/* --- the application of a process */
-
-int application__copy(struct application *ret, const struct application *from)
-{
-	application__clear(ret);
-	if (!text__copy(&ret->service_name, from->service_name) &&
-	    !text__copy(&ret->service_version, from->service_version) &&
-	    !text__copy(&ret->service_namespace, from->service_namespace) &&
-	    !text__copy(&ret->environment, from->environment) &&
-	    !text__copy(&ret->build_id, from->build_id) &&
-	    !text__copy(&ret->package, from->package) &&
-	    !text__copy(&ret->package_version, from->package_version)) {
-		ret->package_code = from->package_code;
-		return 0;
-	}
-	application__clear(ret);
-	return -ENOMEM;
-}
-
-void application__clear(struct application *app)
-{
-	free(app->service_name);
-	free(app->service_version);
-	free(app->service_namespace);
-	free(app->environment);
-	free(app->build_id);
-	free(app->package);
-	free(app->package_version);
-	*app = (struct application){};
-}
-
-void application__add_version(struct strbuf *sb, const struct application *app)
-{
-	const char *version = app->service_version ?: app->package_version ?: app->build_id;
-
-	if (app->service_version || !app->package_code)
-		strbuf__adds(sb, version ?: "");
-	else if (app->package_version)
-		strbuf__addf(sb, "%s (%" PRIu64 ")", version, app->package_code);
-	else
-		strbuf__addf(sb, "(%" PRIu64 ")", app->package_code);
-}
-
-/* --- Copies of a process's identity: each thread has its own. */
-
-struct identity *identity__copy(const struct identity *process)
-{
-	struct identity *ret = calloc(1, sizeof(*ret));
-
-	if (!ret)
-		return NULL;
-	ret->pid = process->pid;
-	ret->uid = process->uid;
-	ret->ns_pid = process->ns_pid;
-	ret->names_uid = process->names_uid;
-	ret->is_off = process->is_off;
-	ret->off = process->off;
-	if (!text__copy(&ret->name, process->name) && !text__copy(&ret->exe, process->exe) &&
-	    !text__copy(&ret->cgroup, process->cgroup) &&
-	    !text__copy(&ret->container, process->container) &&
-	    !text__copy(&ret->pod, process->pod) && !text__copy(&ret->unit, process->unit) &&
-	    !application__copy(&ret->app, &process->app))
-		return ret;
-	identity__free(ret);
-	return NULL;
-}
-
-void identity__free(struct identity *process)
-{
-	if (!process)
-		return;
-	free(process->name);
-	free(process->exe);
-	free(process->cgroup);
-	free(process->container);
-	free(process->pod);
-	free(process->unit);
-	application__clear(&process->app);
-	free(process);
 }

@@ -13,6 +13,7 @@
 #include "base/strbuf.h"
 #include "bpf/jank_abi.h"
 #include "model/hist.h"
+#include "model/identity.h"
 #include "model/loss.h"
 #include "model/unwatched.h"
 #include "schema/blockinfo.pb-c.h"
@@ -274,19 +275,6 @@ struct host_info {
 	uint64_t mem_total_kb, mem_free_kb, mem_available_kb;
 };
 
-/* The application of a process, by its own words; NULL: not known. The owner frees the texts. */
-struct application {
-	char *service_name, *service_version, *service_namespace, *environment;
-	char *build_id; /* of the executable: lower-case hex */
-	char *package, *package_version;
-	uint64_t package_code; /* Android's version code; 0: none */
-};
-
-int application__copy(struct application *ret, const struct application *from); /* 0, -ENOMEM */
-void application__clear(struct application *app); /* frees its texts */
-/* Adds its version, "2.7.1" or Android's "2.7.1 (45)"; nothing if it is not known. */
-void application__add_version(struct strbuf *sb, const struct application *app);
-
 enum block_type { BLOCK_JANK, BLOCK_HANG };
 
 /* Why stacks end early, as bits; 0 is "complete". JSON: `stack_quality`. */
@@ -348,15 +336,8 @@ struct block {
 	uint32_t pid, tid;
 	uint16_t behind; /* ready descriptors when the loop returned, plus 1; 0: not known */
 	uint16_t trial;	 /* number of the thread's probation; 0: its loop is known */
-	uint32_t uid;	 /* UINT32_MAX: not known */
-	uint32_t ns_pid; /* pid in its own pid namespace; 0: not known */
-	char *process;	 /* command name, or base name of the executable */
-	char *thread;	 /* comm */
-	char *exe;	 /* path; NULL: not known */
-	char *cgroup;	 /* NULL: not known */
-	char *container, *pod, *unit; /* from the cgroup path; NULL: none */
-	uint32_t names_uid;	      /* of identity */
-	struct application app;
+	Jankbpf__Identity *process; /* never NULL */
+	char *thread;		    /* comm */
 	const char *reduced;   /* by the governor: a word of the schema, static; NULL: nothing */
 	bool has_record_limit; /* of an override, for its fault: records an hour */
 	unsigned record_limit;
@@ -403,11 +384,9 @@ struct block {
 /* Durations of all dispatches of one process and loop kind: the denominator for its blocks. */
 struct loop_hist {
 	uint32_t pid;
-	uint32_t process_cnt; /* 0: the one with this pid */
-	char *process;
-	char *unit, *container, *pod; /* NULL: none, or not known */
-	struct application app;	      /* in intervals */
-	uint64_t threshold_ns;	      /* of an override; 0: as all */
+	uint32_t process_cnt;	    /* 0: the one with this pid */
+	Jankbpf__Identity *process; /* its names; in intervals also its application; or NULL */
+	uint64_t threshold_ns;	    /* of an override; 0: as all */
 	uint32_t loop;
 	const char *loop_name; /* as in struct block */
 	uint64_t dispatch_cnt, block_cnt;
@@ -468,10 +447,10 @@ struct open_dispatch {
 	uint32_t pid, tid, loop;
 	const char *loop_name; /* as in struct block */
 	char comm[JANK_COMM_SZ];
-	uint64_t duration_ns; /* so far; 0: it has not begun */
-	uint64_t delay_ns;    /* its start delay; so far if it has not begun */
-	uint32_t state;	      /* JANK_STATE_* */
-	char *process, *unit; /* in an interval; NULL: not known */
+	uint64_t duration_ns;	    /* so far; 0: it has not begun */
+	uint64_t delay_ns;	    /* its start delay; so far if it has not begun */
+	uint32_t state;		    /* JANK_STATE_* */
+	Jankbpf__Identity *process; /* its names, in an interval; NULL: not known */
 };
 
 /* What the loops did in a part of the run. */
@@ -551,31 +530,5 @@ uint32_t hang__number(enum block_type type, uint64_t delay_ns);
 uint32_t startup__number(enum block_type type, uint32_t trial, uint64_t delay_ns);
 uint32_t block__hang(const struct block *block);
 const char *block__severity(const struct block *block); /* "jank" or "hang" */
-
-/* What a block says of its process: read while it lived, kept until the run ends. */
-
-#define UID_UNKNOWN UINT32_MAX
-
-struct identity {
-	uint32_t pid;
-	uint32_t uid;	 /* UID_UNKNOWN: the process ended before it was read */
-	uint32_t ns_pid; /* pid in its own pid namespace; 0: not known */
-	char *name;	 /* command name, or base name of the executable */
-	/* NULL: not known, or none. */
-	char *exe;
-	char *cgroup;
-	char *container; /* id; for LXC or systemd-nspawn the name */
-	char *pod;	 /* Kubernetes uid */
-	char *unit;	 /* systemd unit */
-	/* User who could have invented the last three: cgroup__names_uid; 0: none but root. */
-	uint32_t names_uid;
-	struct application app; /* of the sink thread and the journal only */
-	bool is_off;		/* it is not watched, for this reason: */
-	enum unwatched_reason off;
-};
-
-/* A deep copy, or NULL: out of memory. */
-struct identity *identity__copy(const struct identity *process);
-void identity__free(struct identity *process); /* accepts NULL */
 
 #endif

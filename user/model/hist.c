@@ -17,15 +17,10 @@ struct key {
 	uint32_t pid, loop;
 };
 
-/* Set by hists__name; NULL: none was. */
-struct texts {
-	char *process, *unit, *container, *pod;
-};
-
 struct entry {
 	struct group_node node;
 	struct key key;
-	struct texts texts;
+	Jankbpf__Identity *process; /* of hists__name: its names; NULL: none */
 	uint64_t dispatch_cnt, block_cnt;
 	struct durations_packed *durations, *starts;
 	bool gone;   /* its process had ended at the last hists__fold */
@@ -37,19 +32,11 @@ struct hists {
 	struct hist_totals totals;
 };
 
-static void texts__free(struct texts *texts)
-{
-	free(texts->process);
-	free(texts->unit);
-	free(texts->container);
-	free(texts->pod);
-}
-
 static void clear_entry(void *at)
 {
 	struct entry *entry = at;
 
-	texts__free(&entry->texts);
+	identity__free(entry->process);
 	free(entry->durations);
 	free(entry->starts);
 }
@@ -100,43 +87,24 @@ static struct entry *entry_of(struct hists *hists, uint32_t pid, uint32_t loop)
 	return own_entry(hists, key);
 }
 
-/* from: borrowed. 0 or -ENOMEM. */
-static int set_texts(struct entry *entry, const struct texts *from)
+/* 0 or -ENOMEM. */
+static int set_names(struct entry *entry, const Jankbpf__Identity *process)
 {
-	struct texts copy = {};
+	Jankbpf__Identity *names = identity__names(process);
 
-	if (text__copy(&copy.process, from->process) || text__copy(&copy.unit, from->unit) ||
-	    text__copy(&copy.container, from->container) || text__copy(&copy.pod, from->pod)) {
-		texts__free(&copy);
+	if (!names)
 		return -ENOMEM;
-	}
-	texts__free(&entry->texts);
-	entry->texts = copy;
+	identity__free(entry->process);
+	entry->process = names;
 	return 0;
 }
 
-static struct texts texts_of(const struct loop_hist *hist)
-{
-	return (struct texts){ hist->process, hist->unit, hist->container, hist->pod };
-}
-
-static void copy_texts(struct loop_hist *to, const struct loop_hist *from)
-{
-	text__copy(&to->process, from->process); /* these are optional */
-	text__copy(&to->unit, from->unit);
-	text__copy(&to->container, from->container);
-	text__copy(&to->pod, from->pod);
-}
-
-/* The texts are borrowed. */
+/* The names are borrowed. */
 static void read_entry(const struct entry *entry, struct loop_hist *ret)
 {
 	*ret = (struct loop_hist){ .pid = entry->key.pid,
 				   .loop = entry->key.loop,
-				   .process = entry->texts.process,
-				   .unit = entry->texts.unit,
-				   .container = entry->texts.container,
-				   .pod = entry->texts.pod,
+				   .process = entry->process,
 				   .dispatch_cnt = entry->dispatch_cnt,
 				   .block_cnt = entry->block_cnt };
 	durations__unpack(entry->durations, &ret->durations);
@@ -177,10 +145,11 @@ static int add_to(struct entry *entry, const struct loop_hist *hist)
 static int add(struct hists *hists, const struct loop_hist *hist)
 {
 	struct entry *entry = entry_of(hists, hist->pid, hist->loop);
-	const struct texts texts = texts_of(hist);
 	int res = add_to(entry, hist);
 
-	return !res && hist->process && entry->key.pid ? set_texts(entry, &texts) : res;
+	return !res && identity__name(hist->process) && entry->key.pid
+		       ? set_names(entry, hist->process)
+		       : res;
 }
 
 int hists__add(struct hists *hists, const struct jank_rec_thread *rec)
@@ -211,17 +180,15 @@ void hists__each(const struct hists *hists,
 	fn(ctx, entry->key.pid, entry->dispatch_cnt);
 }
 
-int hists__name(struct hists *hists, const struct identity *process)
+int hists__name(struct hists *hists, const Jankbpf__Identity *process)
 {
-	const struct texts texts = { process->name, process->unit, process->container,
-				     process->pod };
 	struct entry *entry;
 	int res = 0;
 
 	for (uint32_t loop = 0; loop < LOOP_MAX && !res; loop++) {
 		entry = find_entry(hists, (struct key){ process->pid, loop });
 		if (entry)
-			res = set_texts(entry, &texts);
+			res = set_names(entry, process);
 	}
 	return res;
 }
@@ -282,7 +249,7 @@ int hists__list(const struct hists *hists, struct loop_hist **ret, size_t *ret_c
 		struct loop_hist *row = &list[i++];
 
 		read_entry(entry, row);
-		copy_texts(row, row);
+		row->process = identity__copy(row->process); /* optional */
 	}
 	qsort(list, cnt, sizeof(*list), by_pid);
 	*ret = list;
@@ -356,7 +323,7 @@ static int take_new(struct entry *told, const struct entry *now, struct loop_his
 		return res;
 	ret->dispatch_cnt = ret->durations.total;
 	if (ret->dispatch_cnt)
-		copy_texts(ret, &all);
+		ret->process = identity__copy(all.process); /* optional */
 	return 0;
 }
 
@@ -422,33 +389,37 @@ static int compare_texts(const char *a, const char *b)
 	return strcmp(a ?: "", b ?: "");
 }
 
-/* By all that a row is known by, but the pid. */
-static int by_name(const void *a, const void *b)
+static int compare_processes(const Jankbpf__Identity *x, const Jankbpf__Identity *y)
 {
-	const struct loop_hist *x = a, *y = b;
 	const char *const texts[][2] = {
-		{ x->process, y->process },
-		{ hist__loop(x), hist__loop(y) },
 		{ x->unit, y->unit },
 		{ x->container, y->container },
 		{ x->pod, y->pod },
-		{ x->app.service_name, y->app.service_name },
-		{ x->app.service_version, y->app.service_version },
-		{ x->app.service_namespace, y->app.service_namespace },
-		{ x->app.environment, y->app.environment },
-		{ x->app.build_id, y->app.build_id },
-		{ x->app.package_version, y->app.package_version },
+		{ x->service_name, y->service_name },
+		{ x->service_version, y->service_version },
+		{ x->service_namespace, y->service_namespace },
+		{ x->deployment_environment, y->deployment_environment },
+		{ x->build_id, y->build_id },
+		{ x->package_version, y->package_version },
 	};
+	int order = 0;
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		int order = compare_texts(texts[i][0], texts[i][1]);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts) && !order; i++)
+		order = compare_texts(texts[i][0], texts[i][1]);
+	return order ?: (x->package_code > y->package_code) - (x->package_code < y->package_code);
+}
 
-		if (order)
-			return order;
-	}
-	if (x->app.package_code != y->app.package_code)
-		return x->app.package_code < y->app.package_code ? -1 : 1;
-	return (x->threshold_ns > y->threshold_ns) - (x->threshold_ns < y->threshold_ns);
+/* By all that a row is known by, but the pid. */
+static int by_name(const void *a, const void *b)
+{
+	static const Jankbpf__Identity unknown = JANKBPF__IDENTITY__INIT;
+	const struct loop_hist *x = a, *y = b;
+	const Jankbpf__Identity *of_x = x->process ?: &unknown, *of_y = y->process ?: &unknown;
+
+	return compare_texts(of_x->name, of_y->name)
+		       ?: compare_texts(hist__loop(x), hist__loop(y))
+		       ?: compare_processes(of_x, of_y)
+		       ?: (x->threshold_ns > y->threshold_ns) - (x->threshold_ns < y->threshold_ns);
 }
 
 void loop_hists__join(struct loop_hist *list, size_t *cnt)

@@ -7,12 +7,12 @@
 
 #include "bpf/jank_abi.h"
 #include "model/durations.h"
+#include "model/identity.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct hists;
-struct identity;
 struct loop_hist;
 
 struct hist_totals {
@@ -37,7 +37,7 @@ void hists__each(const struct hists *hists,
 struct hist_totals hists__totals(const struct hists *hists);
 
 /* Keeps the texts of an ended process for hists__list. 0 or -ENOMEM. */
-int hists__name(struct hists *hists, const struct identity *process);
+int hists__name(struct hists *hists, const Jankbpf__Identity *process);
 
 /*
  * One entry for each process and loop kind, by pid, with copies of the texts that hists__name

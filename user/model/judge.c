@@ -34,27 +34,19 @@ static int set_host(struct block *block, const struct host_info *host)
 }
 
 static int set_process(struct block *block, const struct jank_rec_block *rec,
-		       const struct identity *process)
+		       const Jankbpf__Identity *process)
 {
 	block->pid = rec->hdr.tgid;
 	block->tid = rec->hdr.tid;
 	block->trial = rec->hdr.flags;
 	block->behind = rec->behind;
-	if (text__copy(&block->thread, rec->comm) ||
-	    text__copy(&block->process, process && process->name ? process->name : rec->comm))
+	if (process) {
+		identity__free(block->process);
+		block->process = identity__copy(process);
+	}
+	if (!block->process || text__copy(&block->thread, rec->comm))
 		return -ENOMEM;
-	block->uid = UID_UNKNOWN;
-	if (!process)
-		return 0;
-	block->uid = process->uid;
-	block->ns_pid = process->ns_pid;
-	block->names_uid = process->names_uid;
-	if (text__copy(&block->exe, process->exe) || text__copy(&block->cgroup, process->cgroup) ||
-	    text__copy(&block->container, process->container) ||
-	    text__copy(&block->pod, process->pod) || text__copy(&block->unit, process->unit) ||
-	    application__copy(&block->app, &process->app))
-		return -ENOMEM;
-	return 0;
+	return block->process->name ? 0 : text__copy(&block->process->name, rec->comm);
 }
 
 static int set_id(struct block *block)
@@ -154,8 +146,9 @@ static bool starts_slowly(const struct dispatch *dispatch, uint64_t threshold_ns
 	return threshold_ns && delay_ns - input_ns > threshold_ns && input_ns <= delay_ns / 2;
 }
 
-int judge__dispatch(struct judge *judge, struct dispatch *dispatch, const struct identity *process,
-		    const struct machine_load *load, struct block **ret)
+int judge__dispatch(struct judge *judge, struct dispatch *dispatch,
+		    const Jankbpf__Identity *process, const struct machine_load *load,
+		    struct block **ret)
 {
 	const struct jank_rec_block *rec = &dispatch->rec;
 	bool startup = rec->ready_cnt == JANK_READY_STARTUP;

@@ -95,7 +95,7 @@ void loops__free(struct loops *loops)
 	free(loops);
 }
 
-int loops__name_ended(struct loops *loops, const struct identity *process)
+int loops__name_ended(struct loops *loops, const Jankbpf__Identity *process)
 {
 	return hists__name(loops->ended, process);
 }

@@ -63,7 +63,7 @@ void loops__rest(struct loops *loops, uint64_t now_ns, uint64_t open_ns);
 void dispatch__free(struct dispatch *dispatch);
 
 /* A process ended; its counts keep its texts (hists__name). 0 or -ENOMEM. */
-int loops__name_ended(struct loops *loops, const struct identity *process);
+int loops__name_ended(struct loops *loops, const Jankbpf__Identity *process);
 
 /* Counts of ended threads; borrowed. An agent folds them (hists__fold). */
 /*
@@ -97,8 +97,9 @@ struct judge {
  */
 /* Frames of a display that pass in ns; fps 0: 60. */
 uint32_t dropped_frames(uint64_t ns, unsigned fps);
-int judge__dispatch(struct judge *judge, struct dispatch *dispatch, const struct identity *process,
-		    const struct machine_load *load, struct block **ret);
+int judge__dispatch(struct judge *judge, struct dispatch *dispatch,
+		    const Jankbpf__Identity *process, const struct machine_load *load,
+		    struct block **ret);
 
 /*
  * --- Frames of a display that passed in an interval, from the refreshes (vblanks) that the kernel

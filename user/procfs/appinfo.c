@@ -79,11 +79,11 @@ struct attribute {
 
 /* The first one of a field counts. */
 static const struct attribute kept[] = {
-	{ "service.name", offsetof(struct application, service_name) },
-	{ "service.version", offsetof(struct application, service_version) },
-	{ "service.namespace", offsetof(struct application, service_namespace) },
-	{ "deployment.environment.name", offsetof(struct application, environment) },
-	{ "deployment.environment", offsetof(struct application, environment) },
+	{ "service.name", offsetof(Jankbpf__Identity, service_name) },
+	{ "service.version", offsetof(Jankbpf__Identity, service_version) },
+	{ "service.namespace", offsetof(Jankbpf__Identity, service_namespace) },
+	{ "deployment.environment.name", offsetof(Jankbpf__Identity, deployment_environment) },
+	{ "deployment.environment", offsetof(Jankbpf__Identity, deployment_environment) },
 };
 
 /* The value of a key in "key=value,key=value"; NULL: it is not there. */
@@ -114,7 +114,7 @@ static const char *find_attribute(const char *text, size_t len, const char *key,
 	return NULL;
 }
 
-static int take_attributes(const char *text, size_t len, struct application *ret)
+static int take_attributes(const char *text, size_t len, Jankbpf__Identity *ret)
 {
 	int res = 0;
 
@@ -142,7 +142,7 @@ static const char *value_of(const char *word, size_t len, const char *name, size
 	return word + name_len;
 }
 
-int appinfo__parse(const char *words, size_t len, struct application *ret)
+int appinfo__parse(const char *words, size_t len, Jankbpf__Identity *ret)
 {
 	const char *attributes = NULL, *end, *value;
 	size_t attributes_len = 0, value_len;
@@ -165,7 +165,7 @@ int appinfo__parse(const char *words, size_t len, struct application *ret)
 	return res ?: attributes ? take_attributes(attributes, attributes_len, ret) : 0;
 }
 
-int appinfo__read(pid_t pid, struct application *ret)
+int appinfo__read(pid_t pid, Jankbpf__Identity *ret)
 {
 	uint64_t at, end, len;
 	char *words;

@@ -18,12 +18,12 @@
  * ret but its build id; NULL: not there, or not readable. 0 or -ENOMEM. Any thread except the
  * intake thread.
  */
-int appinfo__read(pid_t pid, struct application *ret);
+int appinfo__read(pid_t pid, Jankbpf__Identity *ret);
 
 /*
  * Parses variables that each end in a zero byte; a last one without it is cut off and does not
  * count. 0 or -ENOMEM.
  */
-int appinfo__parse(const char *words, size_t len, struct application *ret);
+int appinfo__parse(const char *words, size_t len, Jankbpf__Identity *ret);
 
 #endif

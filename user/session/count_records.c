@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/message.h"
-#include "base/text.h"
 #include "session/session_parts.h"
 
 void session__begin_counts(struct session *s)
@@ -38,12 +37,9 @@ static void name_loops(const struct session *s, struct loop_hist *loops, size_t 
 		if (!process || !process->identity || !process->identity->name)
 			continue;
 		loop_hist__clear(&loops[i]); /* of an earlier process with this pid */
-		loops[i].process = strdup(process->identity->name);
-		text__copy(&loops[i].unit, process->identity->unit); /* these are optional */
+		loops[i].process = identity__names(process->identity); /* optional */
 		if (process->limit_ns != usual_ns && process->limit_ns != UINT64_MAX)
 			loops[i].threshold_ns = process->limit_ns;
-		text__copy(&loops[i].container, process->identity->container);
-		text__copy(&loops[i].pod, process->identity->pod);
 	}
 }
 
@@ -53,10 +49,8 @@ static void name_open(const struct session *s, struct open_dispatch *open, size_
 		const struct process_entry *process =
 			process_table__find(&s->processes, open[i].pid);
 
-		if (!process || !process->identity)
-			continue;
-		text__copy(&open[i].process, process->identity->name); /* these are optional */
-		text__copy(&open[i].unit, process->identity->unit);
+		if (process && process->identity)
+			open[i].process = identity__names(process->identity); /* optional */
 	}
 }
 

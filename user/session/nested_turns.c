@@ -66,7 +66,7 @@ static void count(struct nested_turns *nested, const struct block *block, const 
 	entry->reason = UNWATCHED_NESTED;
 	entry->pid = block->pid;
 	entry->tid = block->tid;
-	snprintf(entry->comm, sizeof(entry->comm), "%s", block->process ? block->process : "?");
+	snprintf(entry->comm, sizeof(entry->comm), "%s", block->process->name ?: "?");
 	memcpy(entry->function, name, sizeof(name));
 	entry->handler_cnt++;
 	entry->handler_ns += block->duration_ns;

@@ -18,19 +18,19 @@ static bool is_off(const struct left_alone *left, const struct catalogue_row *ro
 	       !loop_choice__takes(left->choice, row, 0);
 }
 
-static int keep(struct left_alone *left, const struct identity *process,
+static int keep(struct left_alone *left, const Jankbpf__Identity *process,
 		const struct catalogue_row *row)
 {
-	struct unwatched item = { .reason = process->is_off ? process->off : UNWATCHED_LOOP_OFF,
+	struct unwatched item = { .reason = process->has_off ? process->off : UNWATCHED_LOOP_OFF,
 				  .pid = process->pid };
 
 	snprintf(item.comm, sizeof(item.comm), "%s", process->name);
-	if (!process->is_off)
+	if (!process->has_off)
 		snprintf(item.loop, sizeof(item.loop), "%s", row->name);
 	return unwatched__add(&left->list, &item);
 }
 
-int left_alone__update(struct left_alone *left, const struct identity *process,
+int left_alone__update(struct left_alone *left, const Jankbpf__Identity *process,
 		       const struct catalogue_row *row)
 {
 	struct proc_info info = {};
@@ -40,7 +40,7 @@ int left_alone__update(struct left_alone *left, const struct identity *process,
 	if (procinfo__read_stat(process->pid, &info, &state) || state == 'Z')
 		return 0; /* keep what is known */
 	unwatched__drop(&left->list, process->pid);
-	if (process->is_off) { /* wherever its code is */
+	if (process->has_off) { /* wherever its code is */
 		info.code_start = 0;
 		info.code_end = UINT64_MAX;
 	} else if (!is_off(left, row)) {
@@ -162,7 +162,7 @@ void not_watched__complete(struct not_watched *nw, struct unwatched_list *list)
 		losses__add(nw->losses, LOSS_NO_MEMORY, 1);
 }
 
-void not_watched__on_process(struct not_watched *nw, const struct identity *process)
+void not_watched__on_process(struct not_watched *nw, const Jankbpf__Identity *process)
 {
 	uint32_t pid = process->pid;
 	struct process_name *name;

@@ -314,7 +314,7 @@ static void mark_owners(struct output *out, struct block *block, const struct ow
 {
 	(void)out;
 	if (owned->pid == block->pid)
-		stack__mark_owners(owned->stack, block->exe);
+		stack__mark_owners(owned->stack, block->process->exe);
 }
 
 /*

@@ -14,7 +14,7 @@ const struct options *session__options(const struct session *s)
 	return s->reload.live ? &s->reload.live->opts : s->opts;
 }
 
-static struct override_facts facts_of(const struct identity *process)
+static struct override_facts facts_of(const Jankbpf__Identity *process)
 {
 	return (struct override_facts){ .of = { [OVERRIDE_UNIT] = process->unit,
 						[OVERRIDE_CGROUP] = process->cgroup,
@@ -24,7 +24,7 @@ static struct override_facts facts_of(const struct identity *process)
 void session__limit(struct session *s, struct process_entry *process)
 {
 	const struct options *opts = session__options(s);
-	struct identity *identity = process->identity;
+	Jankbpf__Identity *identity = process->identity;
 	struct override_facts facts;
 
 	if (!identity)
@@ -36,7 +36,7 @@ void session__limit(struct session *s, struct process_entry *process)
 	else if (s->limited)
 		loader__drop_limit(s->loader, process->pid);
 	s->limited |= process->limit_ns != 0;
-	identity->is_off = process->limit_ns == UINT64_MAX || process->over_budget;
+	identity->has_off = process->limit_ns == UINT64_MAX || process->over_budget;
 	identity->off = process->over_budget ? UNWATCHED_BUDGET : UNWATCHED_OVERRIDE;
 }
 
@@ -46,10 +46,10 @@ void session__limit_all(struct session *s)
 	bool changed = false;
 
 	for (process = s->processes.entries; process; process = process->hh.next) {
-		bool was_off = process->identity && process->identity->is_off;
+		bool was_off = process->identity && process->identity->has_off;
 
 		session__limit(s, process);
-		if (!process->identity || was_off == process->identity->is_off || process->ended)
+		if (!process->identity || was_off == process->identity->has_off || process->ended)
 			continue;
 		process_table__announce(&s->processes, process);
 		changed = true;
@@ -64,7 +64,7 @@ size_t session__off_cnt(const struct session *s)
 	size_t cnt = 0;
 
 	for (process = s->processes.entries; process; process = process->hh.next)
-		cnt += process->identity && process->identity->is_off && !process->ended;
+		cnt += process->identity && process->identity->has_off && !process->ended;
 	return cnt;
 }
 
@@ -92,9 +92,9 @@ static bool passed_own_limit(const struct block *block, uint64_t hang_ns)
 
 bool block__obey(struct block *block, const struct options *opts)
 {
-	const struct override_facts facts = { .of = { [OVERRIDE_UNIT] = block->unit,
-						      [OVERRIDE_CGROUP] = block->cgroup,
-						      [OVERRIDE_PROCESS] = block->process,
+	const struct override_facts facts = { .of = { [OVERRIDE_UNIT] = block->process->unit,
+						      [OVERRIDE_CGROUP] = block->process->cgroup,
+						      [OVERRIDE_PROCESS] = block->process->name,
 						      [OVERRIDE_LOOP] = block__loop(block) } };
 	const struct override *of = opts->override_cnt ? override__find(opts, &facts) : NULL;
 	uint64_t hang_ns = of && of->has_hang ? of->hang_ns : opts->hang_ns;

@@ -59,7 +59,7 @@ uint32_t process_table__uid(const struct process_table *table, uint32_t pid)
 {
 	const struct process_entry *process = process_table__find(table, pid);
 
-	return process && process->identity ? process->identity->uid : UID_UNKNOWN;
+	return identity__uid(process ? process->identity : NULL);
 }
 
 bool process_table__queue(struct process_table *table, struct item *item, int reason, unsigned kind)
@@ -101,22 +101,24 @@ void process_table__saw(struct process_table *table, const struct jank_rec *hdr)
 
 /* --- facts of a process */
 
-static struct identity *describe(const struct proc_info *info)
+static Jankbpf__Identity *describe(const struct proc_info *info)
 {
-	struct identity identity = {
-		.pid = info->pid,
-		.uid = info->uid,
-		.ns_pid = info->ns_pid,
-		.name = (char *)procinfo__known_as(info),
-		.exe = info->exe,
-		.cgroup = info->cgroup,
-	};
+	Jankbpf__Identity identity = JANKBPF__IDENTITY__INIT;
 	struct cgroup_names names = {};
 
+	identity.has_pid = identity.has_uid = true;
+	identity.pid = info->pid;
+	identity.uid = info->uid;
+	identity.ns_pid = info->ns_pid;
+	identity.has_ns_pid = !!info->ns_pid;
+	identity.name = (char *)procinfo__known_as(info);
+	identity.exe = info->exe;
+	identity.cgroup = info->cgroup;
 	if (info->cgroup) {
 		cgroup__names(info->cgroup, &names);
 		identity.names_uid = cgroup__names_uid("/sys/fs/cgroup", info->cgroup, &names);
 	}
+	identity.has_names_uid = !!identity.names_uid;
 	identity.container = *names.container ? names.container : NULL;
 	identity.pod = *names.pod ? names.pod : NULL;
 	identity.unit = *names.unit ? names.unit : NULL;
@@ -133,7 +135,7 @@ static bool started_before(const struct proc_info *info, uint64_t ts_ns)
 static int set_facts(struct process_entry *process, const struct proc_info *info, uint64_t ts_ns,
 		     struct err *err)
 {
-	struct identity *identity;
+	Jankbpf__Identity *identity;
 
 	if (info->kernel_thread)
 		return err__set(err, EINVAL,
@@ -167,22 +169,20 @@ int process_table__read(struct process_table *table, struct process_entry *proce
 
 int process_entry__set_name(struct process_entry *process, const char *comm)
 {
-	const struct identity identity = {
-		.pid = process->pid,
-		.uid = UID_UNKNOWN,
-		.name = (char *)comm,
-	};
-	char *name;
+	Jankbpf__Identity *identity = process->identity ?: identity__new();
+	char *name = strdup(comm);
 
-	if (!process->identity) {
-		process->identity = identity__copy(&identity);
-		return process->identity ? 0 : -ENOMEM;
-	}
-	name = strdup(comm);
-	if (!name)
+	if (!name || !identity) {
+		free(name);
+		if (!process->identity)
+			identity__free(identity);
 		return -ENOMEM;
-	free(process->identity->name);
-	process->identity->name = name;
+	}
+	identity->has_pid = true;
+	identity->pid = process->pid;
+	free(identity->name);
+	identity->name = name;
+	process->identity = identity;
 	return 0;
 }
 

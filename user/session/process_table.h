@@ -50,13 +50,13 @@ void mark_duty__busy(struct mark_duty *duty, uint64_t now_ns, uint64_t rate);
 
 struct process_entry {
 	uint32_t pid;
-	int pidfd;		   /* -1 once it has ended; with -a also if none could be opened */
-	struct identity *identity; /* NULL: not read yet */
-	bool found;		   /* by its records or as a child; false: the user gave its pid */
-	bool keeps_alive;	   /* tracing continues while it lives */
-	bool ended;		   /* -a: ended before it was read */
-	bool announced;		   /* the sink thread knows it */
-	bool facts_due;		   /* its queue refused the last facts */
+	int pidfd; /* -1 once it has ended; with -a also if none could be opened */
+	Jankbpf__Identity *identity; /* NULL: not read yet */
+	bool found;	  /* by its records or as a child; false: the user gave its pid */
+	bool keeps_alive; /* tracing continues while it lives */
+	bool ended;	  /* -a: ended before it was read */
+	bool announced;	  /* the sink thread knows it */
+	bool facts_due;	  /* its queue refused the last facts */
 	/* since when a thread, and the main thread, is known to loop (CLOCK_MONOTONIC); 0: not */
 	uint64_t loop_ns, main_ns;
 	struct unwatched_list formerly; /* what was not watched of it, and is by now */

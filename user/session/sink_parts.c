@@ -135,7 +135,7 @@ static void lose(struct sink_parts *parts, int res, enum user_loss loss)
 		losses__add(parts->losses, loss, 1);
 }
 
-static void read_mappings(struct sink_parts *parts, const struct identity *process)
+static void read_mappings(struct sink_parts *parts, const Jankbpf__Identity *process)
 {
 	struct err err = {};
 	int res = symbolizer__process(parts->symbolizer, process->pid, &err);
@@ -161,7 +161,7 @@ static void drop_interpreter(struct sink_parts *parts, uint32_t pid)
 	interp_threads__on_exit(parts->interp_threads, pid);
 }
 
-static void renew_interpreter(struct sink_parts *parts, const struct identity *process)
+static void renew_interpreter(struct sink_parts *parts, const Jankbpf__Identity *process)
 {
 	drop_interpreter(parts, process->pid); /* of the previous program */
 	sink_parts__on_thread(parts, process->pid, process->pid);
@@ -172,7 +172,7 @@ static void drop_stacks(struct sink_parts *parts, uint32_t pid)
 	stack_cache__on_exit(parts->stack_cache, pid);
 }
 
-static void find_program(struct sink_parts *parts, const struct identity *process)
+static void find_program(struct sink_parts *parts, const Jankbpf__Identity *process)
 {
 	lose(parts, loop_owner__program(parts->loop_owner, process->pid), LOSS_NO_MEMORY);
 }
@@ -192,7 +192,7 @@ static void end_probation(struct sink_parts *parts, uint32_t pid)
 	probation__on_exit(parts->probation, pid);
 }
 
-static void leave_alone(struct sink_parts *parts, const struct identity *process)
+static void leave_alone(struct sink_parts *parts, const Jankbpf__Identity *process)
 {
 	lose(parts,
 	     left_alone__update(&parts->left_alone, process,
@@ -206,7 +206,7 @@ static void drop_left_alone(struct sink_parts *parts, uint32_t pid)
 }
 
 /* Skips programs known by themselves: they have parks of their own, or are left alone (Go). */
-static void find_waits(struct sink_parts *parts, const struct identity *process)
+static void find_waits(struct sink_parts *parts, const Jankbpf__Identity *process)
 {
 	uint32_t pid = process->pid;
 	int res;
@@ -234,7 +234,7 @@ static void drop_pool(struct sink_parts *parts, uint32_t pid)
 	lose(parts, uv_pools__on_exit(parts->uv_pools, pid), LOSS_NO_MEMORY);
 }
 
-static void journal_process(struct sink_parts *parts, const struct identity *process)
+static void journal_process(struct sink_parts *parts, const Jankbpf__Identity *process)
 {
 	if (parts->journal)
 		lose(parts, journal__add_process(parts->journal, process), LOSS_JOURNAL);
@@ -245,7 +245,7 @@ static void drop_answers(struct sink_parts *parts, uint32_t pid)
 	output__on_exit(parts->output, pid);
 }
 
-static void keep_name(struct sink_parts *parts, const struct identity *process)
+static void keep_name(struct sink_parts *parts, const Jankbpf__Identity *process)
 {
 	not_watched__on_process(&parts->not_watched, process);
 }
@@ -260,7 +260,7 @@ static void keep_unwatched(struct sink_parts *parts, uint32_t pid)
  * the rows before it: programs run down the table, exits run up.
  */
 static const struct sink_module {
-	void (*on_program)(struct sink_parts *parts, const struct identity *process);
+	void (*on_program)(struct sink_parts *parts, const Jankbpf__Identity *process);
 	void (*on_exit)(struct sink_parts *parts, uint32_t pid);
 } modules[] = {
 	{ read_mappings, drop_mappings },	 /* symbol/names/symbolize.h */
@@ -279,7 +279,7 @@ static const struct sink_module {
 
 #define MODULE_CNT (sizeof(modules) / sizeof(*modules))
 
-void sink_parts__on_program(struct sink_parts *parts, const struct identity *process)
+void sink_parts__on_program(struct sink_parts *parts, const Jankbpf__Identity *process)
 {
 	for (size_t i = 0; i < MODULE_CNT; i++)
 		if (modules[i].on_program)

@@ -196,20 +196,24 @@ static void on_certain(void *ctx, struct block *block)
 }
 
 /* 0 or -ENOMEM */
-static int name_application(struct sink_thread *sink, uint32_t pid, struct application *ret)
+static int name_application(struct sink_thread *sink, uint32_t pid, Jankbpf__Identity **ret)
 {
-	const struct identity *found = applications__look_again(sink->parts->applications, pid);
-	const struct application *app = applications__of(sink->parts->applications, pid);
+	const Jankbpf__Identity *found = applications__look_again(sink->parts->applications, pid);
+	const Jankbpf__Identity *app = applications__of(sink->parts->applications, pid);
 
 	if (found && sink->parts->journal)
 		lose(sink, journal__add_process(sink->parts->journal, found), LOSS_JOURNAL);
-	return app ? application__copy(ret, app) : 0;
+	if (app && !*ret)
+		*ret = identity__new();
+	if (!app)
+		return 0;
+	return *ret ? identity__set_application(*ret, app) : -ENOMEM;
 }
 
 static void enrich(struct sink_thread *sink, struct block *block)
 {
 	lose_of(sink, block_facts__fill(block), block);
-	lose_of(sink, name_application(sink, block->pid, &block->app), block);
+	lose_of(sink, name_application(sink, block->pid, &block->process), block);
 	lose_of(sink, idle_places__fill(sink->parts->idle_places, block), block);
 	output__enrich(sink->parts->output, block);
 }
@@ -341,7 +345,7 @@ static void name_interval(struct sink_thread *sink, struct interval *interval)
 			loop_hist__clear(loop);
 			continue;
 		}
-		lose(sink, name_application(sink, loop->pid, &loop->app), LOSS_NO_MEMORY);
+		lose(sink, name_application(sink, loop->pid, &loop->process), LOSS_NO_MEMORY);
 		interval->loops[cnt++] = *loop;
 	}
 	interval->loop_cnt = cnt;
@@ -381,7 +385,7 @@ static bool takes_loop(struct sink_thread *sink, struct summary *summary, struct
 		return true;
 	summary->dispatch_cnt -= loop->dispatch_cnt;
 	not_watched__add_off(&sink->parts->not_watched, &summary->unwatched, loop->pid,
-			     loop->process ? loop->process : "?", row);
+			     identity__name(loop->process) ?: "?", row);
 	loop_hist__clear(loop);
 	return false;
 }

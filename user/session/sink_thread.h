@@ -74,7 +74,7 @@ struct left_alone {
 };
 
 /* A process was seen or replaced its program; row is its row, or NULL. Returns 0 or -errno. */
-int left_alone__update(struct left_alone *left, const struct identity *process,
+int left_alone__update(struct left_alone *left, const Jankbpf__Identity *process,
 		       const struct catalogue_row *row);
 void left_alone__on_exit(struct left_alone *left, uint32_t pid);
 void left_alone__free(struct left_alone *left);
@@ -93,7 +93,7 @@ struct not_watched {
 void not_watched__free(struct not_watched *nw); /* frees the owned members */
 
 /* A process was seen, or ended: the latter before parks__on_exit. */
-void not_watched__on_process(struct not_watched *nw, const struct identity *process);
+void not_watched__on_process(struct not_watched *nw, const Jankbpf__Identity *process);
 void not_watched__on_exit(struct not_watched *nw, uint32_t pid);
 
 void not_watched__complete(struct not_watched *nw, struct unwatched_list *list);
@@ -165,7 +165,7 @@ int sink_parts__open(struct sink_parts *parts, const struct sink_parts_opts *opt
 void sink_parts__close(struct sink_parts *parts);
 
 /* A process was seen, or replaced its program; its libraries may be other ones. */
-void sink_parts__on_program(struct sink_parts *parts, const struct identity *process);
+void sink_parts__on_program(struct sink_parts *parts, const Jankbpf__Identity *process);
 /* The one exit path of the sink thread. */
 void sink_parts__on_exit(struct sink_parts *parts, uint32_t pid);
 /* Enters the thread's interpreter frames for the probes, if it has some. */
@@ -196,7 +196,7 @@ int handler_look__judge(struct sink_parts *parts, const struct handler_look *loo
  * Data of the items (owned by the item):
  * ITEM_BLOCK struct block; ITEM_SUMMARY struct summary; ITEM_INTERVAL struct interval
  * ITEM_RAW whole records for the journal
- * ITEM_PROCESS struct identity (pid was seen, or replaced its program)
+ * ITEM_PROCESS Jankbpf__Identity (pid was seen, or replaced its program)
  * ITEM_WAIT struct wait_note; ITEM_COPY a COPY or SCRIPT record
  * ITEM_LOOK struct handler_look
  * ITEM_MAP struct mapping followed by its path; without data: read the mappings again

@@ -119,7 +119,7 @@ static void look_at_living(struct pass *pass, const struct proc_info *info, char
 	struct process_entry *process = process_table__find(pass->look->processes, info->pid);
 	struct unwatched item = { .reason = UNWATCHED_ZOMBIE, .pid = info->pid };
 
-	if (process && process->identity && process->identity->is_off)
+	if (process && process->identity && process->identity->has_off)
 		return; /* the sink thread has the reason (left_alone), --status counts it */
 	set_name(&item, process, info->comm);
 	if (pass->at_end)

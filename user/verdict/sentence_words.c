@@ -89,8 +89,8 @@ void words__add_place(struct strbuf *sb, const struct block *block, const struct
 
 	words__add_function(sb, frame);
 	if (!frame->function || !*module ||
-	    (block->exe && !strcmp(module, text__base_name(block->exe))) ||
-	    (block->process && !strcmp(module, block->process)))
+	    (block->process->exe && !strcmp(module, text__base_name(block->process->exe))) ||
+	    (block->process->name && !strcmp(module, block->process->name)))
 		return;
 	strbuf__adds(sb, " (");
 	words__add_name(sb, module);

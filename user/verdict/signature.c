@@ -152,7 +152,7 @@ static void add_place(struct strbuf *text, const struct analysis *analysis,
 	if (frame)
 		add_frame(text, frame);
 	else
-		strbuf__adds(text, analysis->block->process ? analysis->block->process : "");
+		strbuf__adds(text, analysis->block->process->name ?: "");
 }
 
 static const char *class_of_socket(const struct jank_rec_waited *raw)
@@ -238,7 +238,7 @@ void signature__make(struct analysis *analysis)
 	struct strbuf text = STRBUF_INIT;
 
 	if (is_withheld(part) || (!nr && is_taken(analysis->block, part))) {
-		strbuf__addf(&text, "%s\n%s", part->what, analysis->block->process ?: "");
+		strbuf__addf(&text, "%s\n%s", part->what, analysis->block->process->name ?: "");
 	} else if (state == JANK_STATE_RUNNING) {
 		bool has_word =
 			part->what && !is_runnable(part) && !is_taken(analysis->block, part);

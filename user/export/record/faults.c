@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/groups.h"
+#include "base/proto.h"
 #include "base/strbuf.h"
 #include "export/values.h"
 #include "model/hist.h"
@@ -149,21 +150,6 @@ static Jankbpf__Fault fault_of(const Jankbpf__Block *block, const char *key)
 	return ret;
 }
 
-/* A copy that owns its strings. NULL: out of memory. */
-static Jankbpf__Fault *copy_of(const Jankbpf__Fault *fault)
-{
-	size_t size = jankbpf__fault__get_packed_size(fault);
-	uint8_t *bytes = malloc(size + 1);
-	Jankbpf__Fault *ret = NULL;
-
-	if (bytes) {
-		jankbpf__fault__pack(fault, bytes);
-		ret = jankbpf__fault__unpack(NULL, size, bytes);
-	}
-	free(bytes);
-	return ret;
-}
-
 /* Counts go on; the texts become those of the longer block. 0 or -ENOMEM. */
 static int replace(struct group *group, const Jankbpf__Fault *longer)
 {
@@ -177,7 +163,7 @@ static int replace(struct group *group, const Jankbpf__Fault *longer)
 	merged.has_behind = old->has_behind;
 	merged.behind = old->behind;
 	merged.first = old->first;
-	copy = copy_of(&merged);
+	copy = proto__copy(&merged.base);
 	if (!copy)
 		return -ENOMEM;
 	free_fault(group->fault);
@@ -204,7 +190,7 @@ static struct group *take(struct faults *faults, const Jankbpf__Fault *fault)
 	if (!group)
 		return NULL;
 	if (!group->fault) {
-		group->fault = copy_of(fault);
+		group->fault = proto__copy(&fault->base);
 		if (group->fault)
 			return group;
 		groups__drop(&faults->groups, group);
@@ -277,7 +263,7 @@ int faults__add_hang(struct faults *faults, const Jankbpf__Block *block)
 	fault = fault_of(block, strbuf__str(&key));
 	hang = key.failed ? NULL : groups__get_text(&faults->hangs, block->id);
 	if (hang)
-		hang->fault = copy_of(&fault);
+		hang->fault = proto__copy(&fault.base);
 	strbuf__free(&key);
 	return hang && hang->fault ? 0 : -ENOMEM;
 }

@@ -210,27 +210,14 @@ Jankbpf__Host *record__host(struct record *r, const struct host_info *host)
 
 static void set_process(struct record *r, Jankbpf__Block *ret, const struct block *block)
 {
+	SET_PROCESS(r, ret, block->process);
 	SET(ret, pid, block->pid);
 	SET(ret, tid, block->tid);
-	ret->process = record__str(r, block->process);
 	ret->thread = record__str(r, block->thread);
 	ret->role = record__str(r, block->role);
 	ret->network = record__str(r, block->network);
 	ret->app_build_id = record__str(r, block__app_build_id(block));
-	ret->exe = record__str(r, block->exe);
-	if (block->uid != UINT32_MAX)
-		SET(ret, uid, block->uid);
-	ret->cgroup = record__str(r, block->cgroup);
-	ret->container = record__str(r, block->container);
-	ret->pod = record__str(r, block->pod);
-	ret->unit = record__str(r, block->unit);
-	SET_APPLICATION(r, ret, &block->app);
-	ret->package = record__str(r, block->app.package);
-	ret->package_version = record__str(r, block->app.package_version);
-	SET_KNOWN(ret, package_code, block->app.package_code);
 	ret->reduced = (char *)block->reduced;
-	SET_KNOWN(ret, names_uid, block->names_uid);
-	SET_KNOWN(ret, ns_pid, block->ns_pid);
 	ret->loop = record__str(r, block__loop(block));
 }
 

@@ -81,13 +81,11 @@ struct record {
 };
 
 #define NEW(r, type) record__message(r, &jankbpf__##type##__descriptor)
-/* What a process's application is, into a Block or a Loop. */
-#define SET_APPLICATION(r, message, app)                                                           \
-	((message)->service_name = record__str(r, (app)->service_name),                            \
-	 (message)->service_version = record__str(r, (app)->service_version),                      \
-	 (message)->service_namespace = record__str(r, (app)->service_namespace),                  \
-	 (message)->deployment_environment = record__str(r, (app)->environment),                   \
-	 (message)->version = record__version(r, app))
+/* What is known of a process, into a Block or a Loop: fields of the same name, and these two. */
+#define SET_PROCESS(r, message, from)                                                              \
+	(record__take_fields(r, &(message)->base, &(from)->base),                                  \
+	 (message)->process = record__str(r, (from)->name),                                        \
+	 (message)->version = record__version(r, from))
 
 /* Empties the arena. `stacks`: write stacks. */
 void record__begin(struct record *r, bool stacks);
@@ -105,7 +103,10 @@ char *record__take_words(struct record *r);
 char *record__str(struct record *r, const char *text);
 
 /* NULL: not known. */
-char *record__version(struct record *r, const struct application *app);
+char *record__version(struct record *r, const Jankbpf__Identity *process);
+
+/* Copies the fields that both have by name and type; texts as record__str does. */
+void record__take_fields(struct record *r, ProtobufCMessage *to, const ProtobufCMessage *from);
 
 /* Sets the uint64 field of that name: for states and losses, which have tables of names. */
 void record__set_named(ProtobufCMessage *message, const char *name, uint64_t value);

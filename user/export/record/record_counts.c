@@ -66,21 +66,18 @@ static Jankbpf__Loop *loop_of(struct record *r, const struct loop_hist *loop)
 {
 	Jankbpf__Loop *ret = NEW(r, loop);
 
+	if (loop->process)
+		SET_PROCESS(r, ret, loop->process);
 	ret->loop = record__str(r, hist__loop(loop));
 	if (loop->process_cnt)
 		SET(ret, processes, loop->process_cnt);
 	else
 		SET(ret, pid, loop->pid);
-	ret->process = record__str(r, loop->process);
 	SET(ret, dispatches, loop->dispatch_cnt);
 	SET(ret, blocks, loop->block_cnt);
 	set_durations(r, ret, &loop->durations);
 	ret->start_delays = start_delays_of(r, &loop->starts);
 	SET_KNOWN(ret, first_turn_ns, loop->first_turn_ns);
-	ret->unit = record__str(r, loop->unit);
-	ret->container = record__str(r, loop->container);
-	ret->pod = record__str(r, loop->pod);
-	SET_APPLICATION(r, ret, &loop->app);
 	SET_KNOWN(ret, threshold_ns, loop->threshold_ns);
 	return ret;
 }
@@ -265,8 +262,10 @@ static Jankbpf__OpenDispatch *open_of(struct record *r, const struct open_dispat
 	SET(ret, start_delay_ns, open->delay_ns);
 	if (open->duration_ns)
 		ret->state = (char *)state__name(open->state);
-	ret->process = record__str(r, open->process);
-	ret->unit = record__str(r, open->unit);
+	if (open->process) {
+		record__take_fields(r, &ret->base, &open->process->base);
+		ret->process = record__str(r, open->process->name);
+	}
 	return ret;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "export/json/json.h"
 #include "export/record/record.h"
 
 Jankbpf__Time *record__time(struct record *r, const uint64_t *state_ns)
@@ -283,12 +284,35 @@ char *record__str(struct record *r, const char *text)
 	return arena__str(&r->arena, text);
 }
 
-char *record__version(struct record *r, const struct application *app)
+char *record__version(struct record *r, const Jankbpf__Identity *process)
 {
 	struct strbuf *sb = record__words(r);
 
-	application__add_version(sb, app);
+	identity__add_version(sb, process);
 	return sb->len ? record__take_words(r) : NULL;
+}
+
+static void take_field(struct record *r, char *to, const ProtobufCFieldDescriptor *field,
+		       const char *from, const ProtobufCFieldDescriptor *of)
+{
+	if (field->type == PROTOBUF_C_TYPE_STRING) {
+		*(char **)(to + field->offset) = record__str(r, *(char **)(from + of->offset));
+		return;
+	}
+	*(protobuf_c_boolean *)(to + field->quantifier_offset) =
+		*(const protobuf_c_boolean *)(from + of->quantifier_offset);
+	memcpy(to + field->offset, from + of->offset, field__value_size(field));
+}
+
+void record__take_fields(struct record *r, ProtobufCMessage *to, const ProtobufCMessage *from)
+{
+	for (unsigned i = 0; i < from->descriptor->n_fields; i++) {
+		const ProtobufCFieldDescriptor *of = &from->descriptor->fields[i], *field;
+
+		field = protobuf_c_message_descriptor_get_field_by_name(to->descriptor, of->name);
+		if (field && field->type == of->type)
+			take_field(r, (char *)to, field, (const char *)from, of);
+	}
 }
 
 void record__set_named(ProtobufCMessage *message, const char *name, uint64_t value)
