@@ -157,9 +157,10 @@ def c_table(messages, table):
             low, high = field.bounds()
             redact = " | ".join(f"REDACT_{name.upper()}" for name in field.redact())
             yield (f"\t{{ FIELD_{formats[field.type['json']]}, {field.type.get('decimals', 0)}, {int('empty' in field.flags)}, "
-                   f"{low}, {high}ull, {redact or 0}, {sub} }}, /* {field.name} */")
+                   f"{low}, {high}ull, {redact or 0}, {int('live' in field.flags)}, {sub} }}, /* {field.name} */")
         yield "};"
     yield f"\nconst struct field *const fields__of_record = {c_name(ROOT)}_fields;"
+    yield f"\nconst struct field *const fields__of_block = {c_name('Block')}_fields;"
     yield "\nconst struct loss_meaning fields__of_losses[] = {"
     for field in messages["Lost"][1]:
         text = json.dumps(" ".join(field.text.split()))

@@ -289,16 +289,18 @@ static void judge(struct dispatch *dispatch)
 		.host = &host,
 		.real_offset_ns = fuzz__chance(f, 4) ? (int64_t)fuzz__number(f) : 0,
 	};
-	const struct machine_load load = { .total_pct = fuzz__below(f, 100),
-					   .process_pct = -1,
-					   .user_pct = 1e300,
-					   .system_pct = -0.0,
-					   .busy = true };
+	Jankbpf__Cpu *cpu;
 	struct block *block;
 
-	if (judge__dispatch(&j, dispatch, NULL, &load, &block) <= 0)
+	if (judge__dispatch(&j, dispatch, NULL, &block) <= 0)
 		return;
 	run.blocks++;
+	cpu = block->live->cpu;
+	cpu->has_total_pct = cpu->has_user_pct = cpu->has_system_pct = true;
+	cpu->total_pct = fuzz__below(f, 100);
+	cpu->user_pct = 1e300;
+	cpu->system_pct = -0.0;
+	cpu->busy = true;
 	name(block);
 	blame__block(block);
 	check_block(block);

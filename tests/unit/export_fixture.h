@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/proto.h"
 #include "model/block.h"
 
 #define FIXTURE_MS	  1000000ull
@@ -66,6 +67,17 @@ static inline void fixture__preemptor(struct block *b, uint32_t pid, uint64_t ns
 	snprintf(task->comm, sizeof(task->comm), "%s", comm);
 }
 
+static inline void fixture__set_load(Jankbpf__Cpu *cpu)
+{
+	cpu->has_busy = cpu->has_total_pct = cpu->has_process_pct = cpu->has_user_pct = true;
+	cpu->has_system_pct = cpu->has_iowait_pct = true;
+	cpu->total_pct = 31.4;
+	cpu->process_pct = 24.8;
+	cpu->user_pct = 26.6;
+	cpu->system_pct = 4.2;
+	cpu->iowait_pct = 0.1;
+}
+
 static inline struct block *fixture__new(uint64_t duration_ns, const char *process, uint32_t pid,
 					 uint32_t tid)
 {
@@ -95,7 +107,7 @@ static inline struct block *fixture__new(uint64_t duration_ns, const char *proce
 	b->loop = JANK_LOOP_EPOLL;
 	b->fd = 5;
 	b->dropped_frames = duration_ns * 60 / 1000000000ull;
-	b->load = (struct machine_load){ 31.4, 24.8, 26.6, 4.2, 0.1, false, -1, -1, -1, -1 };
+	fixture__set_load(b->live->cpu);
 	return b;
 }
 
@@ -264,9 +276,9 @@ static inline struct block *fixture__lock(void)
 				   .frame = &b->samples[0].stack.frames[11],
 				   .signature = "00000000000000aa" };
 	b->stack_quality = QUALITY_CUT | QUALITY_FP;
-	b->load.busy = true;
-	b->load.total_pct = 99.6;
-	b->load.iowait_pct = 12.2;
+	b->live->cpu->busy = true;
+	b->live->cpu->total_pct = 99.6;
+	b->live->cpu->iowait_pct = 12.2;
 	b->lost_cnt = 2;
 	b->lost = calloc(2, sizeof(*b->lost));
 	b->lost[0] = (struct block_loss){ "samples_shed", 3 };
@@ -313,7 +325,12 @@ static inline struct block *fixture__hang_end(void)
 	b->hang_reported = true;
 	b->end = JANK_END_EXIT;
 	b->ended_by_exit = true;
-	b->frames = (struct missed_frames){ 317, 1, 59.94 };
+	b->live->frames = proto__new(&jankbpf__display__descriptor);
+	b->live->frames->missed = 317;
+	b->live->frames->crtc = 1;
+	b->live->frames->refresh_hz = 59.94;
+	b->live->frames->has_missed = b->live->frames->has_crtc = true;
+	b->live->frames->has_refresh_hz = true;
 	b->samples[0].open = false;
 	return b;
 }
@@ -331,7 +348,10 @@ static inline struct block *fixture__bare(void)
 	free(b->thread);
 	b->thread = strdup("");
 	b->state_ns[JANK_STATE_OTHER] = 101 * FIXTURE_MS;
-	b->load = (struct machine_load){ -1, -1, -1, -1, -1, false, -1, -1, -1, -1 };
+	jankbpf__psi__free_unpacked(b->live->cpu->psi, NULL);
+	jankbpf__cpu__init(b->live->cpu);
+	b->live->cpu->psi = proto__new(&jankbpf__psi__descriptor);
+	b->live->cpu->has_busy = true;
 	b->stack_quality = QUALITY_NO_SAMPLES;
 	b->process->has_uid = false;
 	return b;

@@ -151,6 +151,28 @@ static inline void fixture__chain_cause(struct block *b)
 	cause->parts[1] = (struct cause_part){ .kind = "socket", .share = 0.2 };
 }
 
+static inline void fixture__set_live(Jankbpf__Block *live)
+{
+	Jankbpf__Scheduling *scheduling = live->scheduling;
+
+	live->cpu->has_steal_pct = live->cpu->psi->has_cpu = true;
+	live->cpu->psi->has_memory = live->cpu->psi->has_io = true;
+	live->cpu->steal_pct = 2.5;
+	live->cpu->psi->cpu = 12.25;
+	live->cpu->psi->io = 71;
+	scheduling->quota_cgroup = strdup("/limited");
+	scheduling->has_quota_ns = scheduling->has_quota_period_ns = true;
+	scheduling->quota_ns = 20 * FIXTURE_MS;
+	scheduling->quota_period_ns = 100 * FIXTURE_MS;
+	scheduling->has_cpu_capacity = scheduling->has_cpu_khz = true;
+	scheduling->cpu_capacity = 512;
+	scheduling->cpu_khz = 800000;
+	scheduling->has_cpu_max_khz = true;
+	scheduling->cpu_max_khz = 2400000;
+	scheduling->has_numa_node = true; /* 0, which is a node */
+	scheduling->has_thermal_throttled = scheduling->thermal_throttled = true;
+}
+
 /*
  * Waits for a mutex, then for a server. The holder of the mutex waited for the disk. Everything is
  * known.
@@ -163,30 +185,13 @@ static inline struct block *fixture__chain(void)
 	b->state_ns[JANK_STATE_FUTEX] = 150 * FIXTURE_MS;
 	b->state_ns[JANK_STATE_SOCKET] = 40 * FIXTURE_MS;
 	b->cpu_ns = 10 * FIXTURE_MS;
-	b->load.steal_pct = 2.5;
-	b->load.psi_cpu_pct = 12.25;
-	b->load.psi_memory_pct = 0;
-	b->load.psi_io_pct = 71;
 	b->facts = (struct facts){ .known = true,
 				   .throttled_ns = 4 * FIXTURE_MS,
 				   .maj_flt_cnt = 3,
 				   .min_flt_cnt = 1200,
 				   .prio = JANK_PRIO_OFFSET + 120,
-				   .cpus_allowed = 2,
-				   .live.quota_cgroup = strdup("/limited"),
-				   .live.has_quota_ns = true,
-				   .live.quota_ns = 20 * FIXTURE_MS,
-				   .live.has_quota_period_ns = true,
-				   .live.quota_period_ns = 100 * FIXTURE_MS,
-				   .live.has_cpu_capacity = true,
-				   .live.cpu_capacity = 512,
-				   .live.has_cpu_khz = true,
-				   .live.cpu_khz = 800000,
-				   .live.has_cpu_max_khz = true,
-				   .live.cpu_max_khz = 2400000,
-				   .live.has_numa_node = true, /* 0, which is a node */
-				   .live.has_thermal_throttled = true,
-				   .live.thermal_throttled = true };
+				   .cpus_allowed = 2 };
+	fixture__set_live(b->live);
 	fixture__chain_samples(b);
 	fixture__indexer(b);
 	fixture__journal_thread(b);

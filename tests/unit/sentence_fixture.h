@@ -41,7 +41,8 @@ struct sentence_seen {
 struct sentence_case {
 	const char *name, *want;
 	unsigned running_ms;
-	struct facts facts; /* nothing that a block would own */
+	struct facts facts;
+	Jankbpf__Scheduling scheduling; /* nothing that a block would own */
 	struct sentence_seen seen[SENTENCE_SEEN_MAX];
 };
 
@@ -60,6 +61,12 @@ static inline void sentence__check(const struct sentence_case *cases, size_t cnt
 
 		block->state_ns[JANK_STATE_RUNNING] = cases[i].running_ms * MS;
 		block->facts = cases[i].facts;
+		if (block->facts.known) {
+			const ProtobufCMessage base = block->live->scheduling->base;
+
+			*block->live->scheduling = cases[i].scheduling;
+			block->live->scheduling->base = base;
+		}
 		for (size_t j = 0; j < SENTENCE_SEEN_MAX; j++)
 			sentence__add(block, &cases[i].seen[j]);
 		sentence__says(block, cases[i].want, cases[i].name);

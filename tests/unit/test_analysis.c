@@ -129,13 +129,13 @@ static void test_runnable(void)
 
 	block = wanting();
 	block->facts = (struct facts){ .known = true, .cpus_allowed = 3 };
-	block->load.total_pct = 99;
+	verdict__cpus_used(block, 99);
 	is_str(parts(block), "runnable/preempted 30, runnable/wakeup_latency 20",
 	       "bound to most of the CPUs, while all were busy");
 
 	block = wanting();
 	block->facts = (struct facts){ .known = true, .cpus_allowed = 3 };
-	block->load.total_pct = 80;
+	verdict__cpus_used(block, 80);
 	is_str(parts(block), "runnable/affinity 30, runnable/wakeup_latency 20",
 	       "bound to most of the CPUs, while one was idle");
 

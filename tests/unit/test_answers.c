@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/proto.h"
 #include "journal/journal.h"
 #include "tests/tap.h"
 
@@ -146,61 +147,94 @@ static void test_process(void)
 	answers__free(a);
 }
 
-static struct block block_of(enum block_type type, double pct)
+static struct block *block_of(enum block_type type, double pct)
 {
-	static Jankbpf__Identity unknown = JANKBPF__IDENTITY__INIT;
+	struct block *block = block__new();
+	Jankbpf__Cpu *cpu = block->live->cpu;
 
-	return (struct block){
-		.type = type,
-		.process = &unknown,
-		.tid = 4294967295,
-		.start_ns = 77,
-		.real_offset_ns = -1234567890123456789,
-		.load = { pct, -1, 0.125, 99.999, 0, false },
-		.frames = { type == BLOCK_HANG ? 0 : 12, 3, 143.8125 },
-		.host = { .mem_total_kb = 9, .mem_free_kb = 7, .mem_available_kb = 8 },
-	};
+	block->type = type;
+	block->tid = 4294967295;
+	block->start_ns = 77;
+	block->real_offset_ns = -1234567890123456789;
+	block->host.mem_total_kb = 9;
+	block->host.mem_free_kb = 7;
+	block->host.mem_available_kb = 8;
+	cpu->has_total_pct = cpu->has_user_pct = cpu->has_system_pct = true;
+	cpu->total_pct = pct;
+	cpu->user_pct = 0.125;
+	cpu->system_pct = 99.999;
+	if (type == BLOCK_HANG)
+		return block;
+	block->live->frames = proto__new(&jankbpf__display__descriptor);
+	block->live->frames->has_missed = block->live->frames->has_crtc = true;
+	block->live->frames->has_refresh_hz = true;
+	block->live->frames->missed = 12;
+	block->live->frames->crtc = 3;
+	block->live->frames->refresh_hz = 143.8125;
+	return block;
+}
+
+/* A block as a replay makes it, with the answers for it. */
+static struct block *answered(struct answers *a, enum block_type type, uint64_t start_ns)
+{
+	struct block *block = block__new();
+
+	block->type = type;
+	block->tid = 4294967295;
+	block->start_ns = start_ns;
+	is_int(answers__waited(a, block), 0, "answers are applied");
+	return block;
+}
+
+static void check_live(struct answers *a)
+{
+	struct block *block = answered(a, BLOCK_JANK, 77), *hang = answered(a, BLOCK_HANG, 77);
+	struct block *other = answered(a, BLOCK_HANG, 78);
+	const Jankbpf__Cpu *cpu = block->live->cpu;
+	const Jankbpf__Display *frames = block->live->frames;
+
+	ok(cpu->total_pct == 93.7495 && cpu->user_pct == 0.125 && cpu->system_pct == 99.999,
+	   "with its percentages");
+	ok(!cpu->has_process_pct, "unknown values stay unknown");
+	ok(frames && frames->missed == 12 && frames->crtc == 3 && frames->refresh_hz == 143.8125,
+	   "and frames missed");
+	ok(!hang->live->frames, "no missed frames if there were none");
+	ok(hang->live->cpu->total_pct == 25, "the hang of the dispatch has its own answer");
+	ok(!other->live->cpu->has_total_pct, "all values of another dispatch are unknown");
+	ok(!other->live->frames, "missed frames, too");
+	block__free(block);
+	block__free(hang);
+	block__free(other);
 }
 
 static void test_load(void)
 {
-	const struct block block = block_of(BLOCK_JANK, 93.7495), hang = block_of(BLOCK_HANG, 25);
+	struct block *block = block_of(BLOCK_JANK, 93.7495), *hang = block_of(BLOCK_HANG, 25);
 	struct jank_rec_block rec = { .hdr = { .kind = JANK_REC_BLOCK, .tid = 4294967295 },
 				      .start_ns = 77 };
 	struct journal_writer *jw = writer();
 	struct answers_writer *w = answers_writer__new(jw);
-	struct missed_frames frames;
-	struct machine_load load;
 	struct host_info memory = host;
 	int64_t offset = 1;
 	struct answers *a;
 	unsigned bad;
 
-	answers_writer__block(w, &hang);
-	answers_writer__block(w, &block);
+	answers_writer__block(w, hang);
+	answers_writer__block(w, block);
 	answers_writer__free(w);
+	block__free(hang);
+	block__free(block);
 	a = answers_of(jw, &bad);
-	ok(answers__load(a, &rec, &load, &memory, &offset), "a block's load comes back");
-	ok(load.total_pct == 93.7495 && load.user_pct == 0.125 && load.system_pct == 99.999,
-	   "with its percentages");
-	ok(load.process_pct == -1, "unknown values stay unknown");
+	ok(answers__time(a, &rec, &memory, &offset), "a block's time comes back");
 	ok(memory.mem_total_kb == 9 && memory.mem_free_kb == 7 && memory.mem_available_kb == 8,
 	   "with the memory at that time");
 	ok(offset == -1234567890123456789, "and the offset to wall time");
-	answers__display(a, &rec, &frames);
-	ok(frames.missed == 12 && frames.crtc == 3 && frames.hz == 143.8125, "and frames missed");
 	rec.hdr.kind = JANK_REC_HANG;
-	answers__display(a, &rec, &frames);
-	ok(!frames.missed, "no missed frames if there were none");
-	ok(answers__load(a, &rec, &load, &memory, &offset) && load.total_pct == 25,
-	   "the hang of the dispatch has its own answer");
+	ok(answers__time(a, &rec, &memory, &offset), "the hang has its own");
 	rec.start_ns++;
 	offset = 5;
-	ok(!answers__load(a, &rec, &load, &memory, &offset), "another dispatch has none");
-	ok(load.total_pct < 0 && offset == 5, "all its values are unknown");
-	frames.missed = 1;
-	answers__display(a, &rec, &frames);
-	ok(!frames.missed, "missed frames, too");
+	ok(!answers__time(a, &rec, &memory, &offset) && offset == 5, "another dispatch has none");
+	check_live(a);
 	answers__free(a);
 }
 
@@ -295,17 +329,19 @@ static void test_recursion(void)
 
 static void test_left_out(void)
 {
-	struct block block = block_of(BLOCK_JANK, 1), hang = block_of(BLOCK_HANG, 1);
-	struct jank_rec_block rec = { .hdr = { .kind = JANK_REC_BLOCK, .tid = block.tid },
-				      .start_ns = block.start_ns };
+	struct block *block = block_of(BLOCK_JANK, 1), *hang = block_of(BLOCK_HANG, 1);
+	struct jank_rec_block rec = { .hdr = { .kind = JANK_REC_BLOCK, .tid = block->tid },
+				      .start_ns = block->start_ns };
 	struct journal_writer *jw = writer();
 	struct answers_writer *w = answers_writer__new(jw);
 	struct answers *a;
 	unsigned bad;
 
-	answers_writer__block(w, &block);
-	answers_writer__left_out(w, &hang);
+	answers_writer__block(w, block);
+	answers_writer__left_out(w, hang);
 	answers_writer__free(w);
+	block__free(block);
+	block__free(hang);
 	a = answers_of(jw, &bad);
 	ok(!bad && !answers__left_out(a, &rec), "the answer says that the block was reported");
 	rec.hdr.kind = JANK_REC_HANG;

@@ -78,9 +78,8 @@ static void test_empty(void)
 	uint64_t address = 0x10;
 	struct stack stack = { .addresses = &address, .user_cnt = 1 };
 	struct answers *a = answers__new();
-	struct machine_load load;
 	struct host_info memory = { .mem_total_kb = 9 };
-	struct missed_frames frames;
+	struct block *block = block__new();
 	struct block_loss *lost;
 	int64_t offset;
 	size_t cnt;
@@ -92,17 +91,18 @@ static void test_empty(void)
 	ok(answers__process(a, 0) && !answers__process(a, 0)->name &&
 		   identity__uid(answers__process(a, 0)) == UID_UNKNOWN,
 	   "an empty process has number 0 and no name");
-	ok(answers__load(a, &rec, &load, &memory, &offset) && load.total_pct == -1 &&
-		   memory.mem_total_kb == 9,
-	   "an empty load is unknown");
-	answers__display(a, &rec, &frames);
-	ok(!frames.missed && !answers__loop(a, &rec) && !answers__left_out(a, &rec),
+	ok(answers__time(a, &rec, &memory, &offset) && memory.mem_total_kb == 9,
+	   "an empty time is unknown");
+	is_int(answers__waited(a, block), 0, "empty answers are applied");
+	ok(!block->live->cpu->has_total_pct, "an empty load is unknown");
+	ok(!block->live->frames && !answers__loop(a, &rec) && !answers__left_out(a, &rec),
 	   "so are empty frames and an empty loop");
 	is_int(answers__name(a, 0, &stack), 0, "frames without a frame are valid");
 	ok(stack.frame_cnt == 1 && stack.frames[0].address == 0x10, "and leave the address bare");
 	is_int(answers__losses(a, &lost, &cnt), 0, "an end without losses is valid");
 	ok(!cnt && !lost, "and has none");
 	free(stack.frames);
+	block__free(block);
 	answers__free(a);
 }
 

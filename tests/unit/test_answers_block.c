@@ -48,8 +48,8 @@ static void unname(struct block *block)
 	}
 	for (size_t i = 0; i < block->preemptor_cnt; i++)
 		drop(&block->preemptors[i].cgroup);
-	drop(&block->facts.live.quota_cgroup);
-	block->facts.live = (Jankbpf__Scheduling){ 0 };
+	jankbpf__scheduling__free_unpacked(block->live->scheduling, NULL);
+	block->live->scheduling = proto__new(&jankbpf__scheduling__descriptor);
 }
 
 static struct answers *answers_of(const struct block *block)
@@ -162,7 +162,7 @@ static void test_hostile(void)
 	is_int(answers__take_waited(block, &from), 0, "a record of random values is read");
 	ok(!block->samples[0].waited->path && !block->samples[0].waited->owner.tid &&
 		   !block->chain[0].process && !block->chain[0].waited->path &&
-		   !block->chain[0].preemptors[0].cgroup && !block->facts.live.cpu_khz,
+		   !block->chain[0].preemptors[0].cgroup && !block->live->scheduling->cpu_khz,
 	   "but gives no name");
 	block__free(block);
 }

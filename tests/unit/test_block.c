@@ -36,9 +36,12 @@ static void test_life(void)
 	struct summary summary = fixture__summary();
 
 	zero.process = b->process;
+	zero.live = b->live;
 	ok(b->process && !memcmp(b, &zero, sizeof(zero)) &&
 		   !memcmp(b->process, &unknown, sizeof(unknown)),
 	   "a new block is all zero, its process is unknown");
+	ok(b->live->cpu->psi && jankbpf__block__get_packed_size(b->live) == 3 + 2 + 3,
+	   "so is the live system: a cpu with a psi, and a scheduling, are empty");
 	block__free(b);
 	block__free(NULL);
 	for (size_t i = 0; i < FIXTURE_CNT; i++)

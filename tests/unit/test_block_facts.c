@@ -197,22 +197,24 @@ static void test_live(void)
 			       .chain_cnt = 1,
 			       .samples = &sample,
 			       .sample_cnt = 1 };
+	struct block *fresh = block__new();
 	bool has_capacity = !access("/sys/devices/system/cpu/cpu0/cpu_capacity", R_OK);
 	uint64_t begin;
 
+	block.live = fresh->live;
 	begin = clock__thread_ns();
 	is_int(block_facts__fill(&block), 0, "a block");
 	diag("%llu µs", (unsigned long long)(clock__thread_ns() - begin) / 1000);
 	ok(tasks[0].cgroup && tasks[0].cgroup[0] == '/', "a preemptor's cgroup: %s",
 	   tasks[0].cgroup);
 	is_str(tasks[1].cgroup, NULL, "an ended thread of the chain has none");
-	ok(has_capacity == (block.facts.live.cpu_capacity > 0), "the first CPU's capacity: %u",
-	   block.facts.live.cpu_capacity);
-	ok(block.facts.live.has_numa_node == !access("/sys/devices/system/node/node0", F_OK),
+	ok(has_capacity == (block.live->scheduling->cpu_capacity > 0),
+	   "the first CPU's capacity: %u", block.live->scheduling->cpu_capacity);
+	ok(block.live->scheduling->has_numa_node == !access("/sys/devices/system/node/node0", F_OK),
 	   "the first CPU has a node if the kernel has nodes");
 	child__end(child);
 	free(tasks[0].cgroup);
-	free(block.network);
+	block__free(fresh);
 }
 
 int main(void)

@@ -194,12 +194,11 @@ static struct block *settled(const struct other_task *owner)
 {
 	static const struct host_info host;
 	struct judge judge = { .host = &host };
-	const struct machine_load load = { 0 };
 	struct loops *loops = fresh();
 	struct dispatch *d = hang_held_by(loops, 7);
 	struct block *ret = NULL;
 
-	judge__dispatch(&judge, d, NULL, &load, &ret);
+	judge__dispatch(&judge, d, NULL, &ret);
 	if (owner)
 		ret->samples[0].waited->owner = *owner;
 	chain__resolve_owners(ret);

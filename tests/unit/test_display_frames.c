@@ -28,9 +28,9 @@ static struct jank_vblanks steady(uint64_t t_ns, uint64_t period_ns, uint32_t se
 	return ret;
 }
 
-static struct missed_frames in(const struct jank_vblanks *all, uint64_t start_ns, uint64_t end_ns)
+static Jankbpf__Display in(const struct jank_vblanks *all, uint64_t start_ns, uint64_t end_ns)
 {
-	struct missed_frames ret = { 0 };
+	Jankbpf__Display ret = JANKBPF__DISPLAY__INIT;
 
 	display_frames__add(&ret, 2, all, start_ns, end_ns);
 	return ret;
@@ -39,11 +39,11 @@ static struct missed_frames in(const struct jank_vblanks *all, uint64_t start_ns
 static void test_steady(void)
 {
 	struct jank_vblanks all = steady(1000 * MS, 16666667, 500, 60);
-	struct missed_frames got = in(&all, 1105 * MS, 1265 * MS);
+	Jankbpf__Display got = in(&all, 1105 * MS, 1265 * MS);
 
 	is_uint(got.missed, 9, "160 ms at 60 Hz");
 	is_uint(got.crtc, 2, "with this display's rate");
-	ok(got.hz > 59.9 && got.hz < 60.1, "%.3f Hz", got.hz);
+	ok(got.refresh_hz > 59.9 && got.refresh_hz < 60.1, "%.3f Hz", got.refresh_hz);
 	is_uint(in(&all, 1000 * MS, 1001 * MS).missed, 0, "a refresh at the begin does not count");
 	is_uint(in(&all, 999 * MS, 1000 * MS).missed, 1, "a refresh at the end does");
 	is_uint(in(&all, 1001 * MS, 1016 * MS).missed, 0, "between two");
@@ -61,7 +61,7 @@ static void test_none(void)
 	is_uint(in(&all, 0, UINT64_MAX).missed, 0, "no refresh");
 	show(&all, 50 * MS, 1);
 	is_uint(in(&all, 0, 100 * MS).missed, 1, "only one");
-	ok(!in(&all, 0, 100 * MS).hz, "which gives no rate");
+	ok(!in(&all, 0, 100 * MS).refresh_hz, "which gives no rate");
 }
 
 static void test_long(void)
@@ -103,7 +103,7 @@ static void test_displays(void)
 {
 	struct jank_vblanks slow = steady(1000 * MS, 20 * MS, 1, 50);
 	struct jank_vblanks fast = steady(1000 * MS, 7 * MS, 1, 140);
-	struct missed_frames got = { 0 };
+	Jankbpf__Display got = JANKBPF__DISPLAY__INIT;
 
 	display_frames__add(&got, 0, &slow, 1000 * MS, 1140 * MS);
 	is_uint(got.missed, 7, "of one display");

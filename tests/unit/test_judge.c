@@ -40,13 +40,8 @@ static struct judge judge(void)
 static struct block *judged(struct judge *j, struct dispatch *dispatch,
 			    const Jankbpf__Identity *identity)
 {
-	const struct machine_load load = { .total_pct = 50,
-					   .process_pct = 20,
-					   .user_pct = 10,
-					   .system_pct = 10,
-					   .iowait_pct = 5 };
 	struct block *block = NULL;
-	int res = judge__dispatch(j, dispatch, identity, &load, &block);
+	int res = judge__dispatch(j, dispatch, identity, &block);
 
 	if (res != !!block)
 		ok(false, "the judge's answer %d is consistent with the block", res);
@@ -99,7 +94,7 @@ static void test_late(void)
 	is_uint(block__due(block), 620 * MS, "from the wake-up on");
 	is_uint(block->dropped_frames, 22, "its length counts for dropped frames");
 	is_str(block__severity(block), "hang", "and for the severity");
-	ok(block->load.busy && block->start_known, "the CPUs were busy");
+	ok(block->live->cpu->busy && block->start_known, "the CPUs were busy");
 	block__free(block);
 }
 
@@ -136,10 +131,9 @@ static bool is_frozen_block(uint64_t stopped_ns, uint64_t frozen_ns)
 	};
 	struct dispatch dispatch = { .rec = stopped(2 * THRESHOLD, stopped_ns + frozen_ns),
 				     .evidence = { .samples = samples, .sample_cnt = 3 } };
-	const struct machine_load load = { 0 };
 	struct judge j = judge();
 	struct block *block = NULL;
-	bool ret = judge__dispatch(&j, &dispatch, &process, &load, &block) > 0;
+	bool ret = judge__dispatch(&j, &dispatch, &process, &block) > 0;
 
 	if (block) {
 		block->samples = NULL; /* ours */
@@ -193,7 +187,7 @@ static bool is_busy(uint64_t runnable_ns)
 
 	fixture__spend(&dispatch.rec, JANK_STATE_RUNNABLE, runnable_ns);
 	block = judged(&j, &dispatch, &process);
-	ret = block->load.busy;
+	ret = block->live->cpu->busy;
 	block__free(block);
 	return ret;
 }
@@ -237,7 +231,8 @@ static void test_fields(void)
 	is_uint(block->process->ns_pid, 7, "its pid in its namespace");
 	ok(block->loop == JANK_LOOP_EPOLL && block->fd == 3 && block->ready_cnt == -4, "the loop");
 	ok(block->end == JANK_END_EXIT && block->ended_by_exit, "the end");
-	ok(block->load.total_pct == 50 && block->load.iowait_pct == 5, "the machine's load");
+	ok(block->live->cpu->has_busy && !block->live->cpu->has_total_pct,
+	   "no load: it is the caller's");
 	is_str(block->host.name, "box", "the host");
 	is_str(block->host.kernel, "6.18", "its kernel");
 	is_str(block->host.arch, "x86_64", "its architecture");

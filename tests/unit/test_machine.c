@@ -118,6 +118,30 @@ static void put(struct machine *machine, uint64_t now_ns)
 	machine__put(machine, now_ns, &reading, fake_cpu, &fake);
 }
 
+/* Negative: not known. */
+struct machine_load {
+	double total_pct, process_pct, user_pct, system_pct, iowait_pct, steal_pct;
+	double psi_cpu_pct, psi_memory_pct, psi_io_pct;
+	bool busy;
+};
+
+static struct machine_load load_of(const struct machine *machine, pid_t pid, uint64_t start_ns,
+				   uint64_t end_ns)
+{
+	Jankbpf__Psi psi = JANKBPF__PSI__INIT;
+	Jankbpf__Cpu cpu = JANKBPF__CPU__INIT;
+
+	cpu.psi = &psi;
+	machine__load(machine, pid, start_ns, end_ns, &cpu);
+#define KNOWN(from, field) ((from).has_##field ? (from).field : -1)
+	return (struct machine_load){ KNOWN(cpu, total_pct),  KNOWN(cpu, process_pct),
+				      KNOWN(cpu, user_pct),   KNOWN(cpu, system_pct),
+				      KNOWN(cpu, iowait_pct), KNOWN(cpu, steal_pct),
+				      KNOWN(psi, cpu),	      KNOWN(psi, memory),
+				      KNOWN(psi, io),	      cpu.has_busy };
+#undef KNOWN
+}
+
 static void test_load(void)
 {
 	struct machine *machine = machine__new();
@@ -127,13 +151,13 @@ static void test_load(void)
 	machine__add_process(machine, 2);
 	machine__add_process(machine, 3);
 	put(machine, 100 * MS);
-	machine__load(machine, 1, 100 * MS, 200 * MS, &load);
+	load = load_of(machine, 1, 100 * MS, 200 * MS);
 	ok(load.total_pct < 0 && load.process_pct < 0, "one reading gives nothing");
 	for (uint64_t ms = 200; ms <= 1000; ms += 100)
 		put(machine, ms * MS);
 	put(machine, 900 * MS);
 
-	machine__load(machine, 1, 150 * MS, 175 * MS, &load);
+	load = load_of(machine, 1, 150 * MS, 175 * MS);
 	ok(near(load.total_pct, 50) && near(load.user_pct, 40) && near(load.system_pct, 10) &&
 		   near(load.iowait_pct, 20),
 	   "between two readings");
@@ -142,33 +166,33 @@ static void test_load(void)
 	   "pressure");
 	ok(load.psi_io_pct < 0, "a part of the interval is unknown");
 	ok(!load.busy, "busy is decided by the judge");
-	machine__load(machine, 1, 450 * MS, 550 * MS, &load);
+	load = load_of(machine, 1, 450 * MS, 550 * MS);
 	ok(near(load.total_pct, 75) && near(load.user_pct, 70) && near(load.system_pct, 5),
 	   "across a reading");
 	ok(near(load.psi_cpu_pct, 50) && near(load.psi_memory_pct, 50) &&
 		   near(load.steal_pct, 12.5),
 	   "pressure and stolen time, too");
-	machine__load(machine, 1, 0, 5000 * MS, &load);
+	load = load_of(machine, 1, 0, 5000 * MS);
 	ok(near(load.user_pct, 100 * (2 * (160 + 500)) / 1800.0) && near(load.process_pct, 25),
 	   "beyond the readings: the part within them");
-	machine__load(machine, 1, 2000 * MS, 3000 * MS, &load);
+	load = load_of(machine, 1, 2000 * MS, 3000 * MS);
 	ok(load.total_pct < 0, "after all readings: unknown");
-	machine__load(machine, 1, 200 * MS, 200 * MS, &load);
+	load = load_of(machine, 1, 200 * MS, 200 * MS);
 	ok(load.total_pct < 0, "so is an empty interval");
-	machine__load(machine, 2, 200 * MS, 300 * MS, &load);
+	load = load_of(machine, 2, 200 * MS, 300 * MS);
 	ok(near(load.process_pct, 50) && near(load.total_pct, 50), "another process");
-	machine__load(machine, 2, 600 * MS, 700 * MS, &load);
+	load = load_of(machine, 2, 600 * MS, 700 * MS);
 	ok(near(load.process_pct, 0), "an ended process uses nothing");
-	machine__load(machine, 3, 200 * MS, 300 * MS, &load);
+	load = load_of(machine, 3, 200 * MS, 300 * MS);
 	ok(load.process_pct < 0 && load.total_pct > 0, "a process that never existed");
-	machine__load(machine, 4, 200 * MS, 300 * MS, &load);
+	load = load_of(machine, 4, 200 * MS, 300 * MS);
 	ok(load.process_pct < 0, "a process that was not added");
 	machine__add_process(machine, 1);
-	machine__load(machine, 1, 200 * MS, 300 * MS, &load);
+	load = load_of(machine, 1, 200 * MS, 300 * MS);
 	ok(load.process_pct < 0, "a process that was added again");
 	machine__drop_process(machine, 2);
 	machine__drop_process(machine, 2);
-	machine__load(machine, 2, 200 * MS, 300 * MS, &load);
+	load = load_of(machine, 2, 200 * MS, 300 * MS);
 	ok(load.process_pct < 0 && load.total_pct > 0, "a process that was dropped");
 	machine__free(machine);
 	machine__free(NULL);
@@ -184,14 +208,14 @@ static void test_history(void)
 	machine__add_process(machine, 1);
 	for (uint64_t ms = 100; ms <= 3600000; ms += 100)
 		put(machine, ms * MS);
-	machine__load(machine, 1, 3599000 * MS, 3599025 * MS, &load);
+	load = load_of(machine, 1, 3599000 * MS, 3599025 * MS);
 	ok(near(load.total_pct, 100) && near(load.process_pct, 25), "the last second of an hour");
 	for (uint64_t ms = 1000000; ms < 3500000; ms += 100000) {
-		machine__load(machine, 1, ms * MS, 3600000 * MS, &load);
+		load = load_of(machine, 1, ms * MS, 3600000 * MS);
 		right &= near(load.total_pct, 100) && near(load.process_pct, 25);
 	}
 	ok(right, "dispatches of many minutes");
-	machine__load(machine, 1, 0, 3600000 * MS, &load);
+	load = load_of(machine, 1, 0, 3600000 * MS);
 	ok(load.user_pct > 99.9 && load.system_pct >= 0, "from the beginning");
 	machine__free(machine);
 }
@@ -214,14 +238,14 @@ static void test_odd_readings(void)
 
 	machine__put(machine, 100, &reading, no_cpu, NULL);
 	machine__put(machine, 200, &reading, no_cpu, NULL);
-	machine__load(machine, 1, 100, 200, &load);
+	load = load_of(machine, 1, 100, 200);
 	ok(load.total_pct < 0, "no tick passed: unknown");
 	reading = (struct machine_reading){
 		.ticks = { .user = 60, .iowait = 40, .busy = 60, .total = 110, .cpus = 1 },
 		.pressure_us = { 100, MACHINE_UNKNOWN, 300 },
 	};
 	machine__put(machine, 300, &reading, no_cpu, NULL);
-	machine__load(machine, 1, 200, 300, &load);
+	load = load_of(machine, 1, 200, 300);
 	ok(near(load.iowait_pct, 0) && near(load.total_pct, 100),
 	   "iowait that shrank counts as none");
 	ok(load.psi_cpu_pct < 0 && load.psi_memory_pct < 0,
@@ -270,7 +294,7 @@ static void test_live(void)
 	end = clock__mono_ns();
 	used = (double)(clock() - cpu) / CLOCKS_PER_SEC;
 	is_int(machine__read(machine, clock__mono_ns()), 0, "another");
-	machine__load(machine, getpid(), start, end, &load);
+	load = load_of(machine, getpid(), start, end);
 	used = 100 * used / ((double)(end - start) / 1e9 * (double)sysconf(_SC_NPROCESSORS_ONLN));
 	ok(fabs(load.process_pct - used) < 2,
 	   "this process's share: %.1f %%, by its own clock %.1f %%", load.process_pct, used);
@@ -315,9 +339,9 @@ static void test_exited(void)
 	child__end(pid);
 	usleep(20000);
 	is_int(machine__read(machine, clock__mono_ns()), 0, "a reading after a process's end");
-	machine__load(machine, pid, start, middle, &load);
+	load = load_of(machine, pid, start, middle);
 	ok(load.process_pct > 1, "what it used before is known: %.1f %%", load.process_pct);
-	machine__load(machine, pid, middle, clock__mono_ns(), &load);
+	load = load_of(machine, pid, middle, clock__mono_ns());
 	ok(near(load.process_pct, 0), "and nothing since");
 	machine__free(machine);
 }

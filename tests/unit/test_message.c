@@ -65,7 +65,6 @@ static void test_hang(void)
 static void test_judged(void)
 {
 	struct judge judge = { .threshold_ns = MS, .host = &(struct host_info){ 0 } };
-	const struct machine_load load = { 0 };
 	struct loops *loops = fresh();
 	struct jank_rec_block rec = fixture__block(11, 100, 2 * MS);
 	struct block *block = NULL;
@@ -73,7 +72,7 @@ static void test_judged(void)
 
 	feed_message(loops, 11, 100, 7);
 	fixture__feed(loops, &rec, &dispatch);
-	is_int(judge__dispatch(&judge, dispatch, NULL, &load, &block), 1, "a block is made");
+	is_int(judge__dispatch(&judge, dispatch, NULL, &block), 1, "a block is made");
 	ok(block->message && block->message->raw.ready_data[0] == 7 && !dispatch->evidence.message,
 	   "and takes the message");
 	ok(block__bytes(block) >= sizeof(struct block) + sizeof(struct message),

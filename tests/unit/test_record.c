@@ -90,8 +90,8 @@ static void test_zero(void)
 
 	block->process->uid = 0;
 	block->pid = block->tid = 0;
-	block->load.total_pct = 0;
-	block->load.process_pct = -1;
+	block->live->cpu->total_pct = 0;
+	block->live->cpu->has_process_pct = false;
 	for (size_t i = 0; i < block->sample_cnt; i++)
 		block->samples[i].cpu = 0;
 	got = record__of_block(builder, block)->block;

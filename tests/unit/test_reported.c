@@ -17,8 +17,9 @@ static struct block *stalled_block(uint64_t runnable_ns, uint64_t throttled_ns, 
 	block->duration_ns = 100;
 	block->state_ns[JANK_STATE_RUNNABLE] = runnable_ns;
 	block->facts.throttled_ns = throttled_ns;
-	block->facts.live.quota_cgroup = cgroup ? strdup(cgroup) : NULL;
-	block->load.total_pct = busy_pct;
+	block->live->scheduling->quota_cgroup = cgroup ? strdup(cgroup) : NULL;
+	block->live->cpu->has_total_pct = busy_pct >= 0;
+	block->live->cpu->total_pct = busy_pct;
 	return block;
 }
 
@@ -66,10 +67,13 @@ int main(void)
 
 	reported__init(&reported);
 	for (uint32_t pid = 1; pid <= PIDS; pid++) {
-		struct block block = { .type = BLOCK_JANK, .pid = pid, .loop = 1 };
+		struct block *block = block__new();
 		struct interval interval = {};
 
-		reported__add(&reported, &block);
+		block->pid = pid;
+		block->loop = 1;
+		reported__add(&reported, block);
+		block__free(block);
 		reported__end(&reported, pid);
 		reported__set_interval(&reported, &interval);
 		own &= interval.loop_cnt == 1 && interval.loops[0].pid == pid &&

@@ -41,7 +41,7 @@ static void test_memory(void)
 					       STACK("k:io_schedule", "k:do_swap_page", "touch"));
 
 	block->facts = (struct facts){ .known = true, .maj_flt_cnt = 312 };
-	block->load.psi_memory_pct = 43;
+	block->live->cpu->psi->memory = 43;
 	sentence__says(block,
 		       "main thread waited 80.0 ms for memory that was swapped out in touch, 312 "
 		       "major page faults, the machine's memory pressure at 43 %",

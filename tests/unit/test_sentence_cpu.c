@@ -63,14 +63,14 @@ static void test_slow_cpu(void)
 		{ "a slow CPU",
 		  "main thread was busy 200 ms on the CPU, on a small core, with 25 % of the "
 		  "largest one's capacity, its CPU at 0.80 of 3.20 GHz at the end",
-		  .running_ms = 200,
-		  .facts = { .known = true,
-			     .live.cpu_capacity = 256,
-			     .live.cpu_khz = 800000,
-			     .live.cpu_max_khz = 3200000 } },
+		  .running_ms = 200, .facts = { .known = true },
+		  .scheduling = { .cpu_capacity = 256,
+				  .cpu_khz = 800000,
+				  .cpu_max_khz = 3200000 } },
 		{ "a throttled CPU",
 		  "main thread was busy 200 ms on the CPU, on a CPU that was throttled for heat",
-		  .running_ms = 200, .facts = { .known = true, .live.thermal_throttled = true } },
+		  .running_ms = 200, .facts = { .known = true },
+		  .scheduling = { .thermal_throttled = true } },
 	};
 
 	SENTENCE_CHECK(cases);
@@ -204,12 +204,11 @@ static struct block *wanting(struct facts facts)
 
 static void test_kept_off(void)
 {
-	struct block *block = wanting((struct facts){ .known = true,
-						      .throttled_ns = 88 * MS,
-						      .live.quota_cgroup = strdup("/limited"),
-						      .live.quota_ns = 20 * MS,
-						      .live.quota_period_ns = 100 * MS });
+	struct block *block = wanting((struct facts){ .known = true, .throttled_ns = 88 * MS });
 
+	block->live->scheduling->quota_cgroup = strdup("/limited");
+	block->live->scheduling->quota_ns = 20 * MS;
+	block->live->scheduling->quota_period_ns = 100 * MS;
 	sentence__says(block,
 		       IN_WORK ": its cgroup /limited had used up its CPU quota of 20.0 ms in "
 			       "100 ms",
@@ -232,7 +231,7 @@ static void test_preempted(void)
 		       "a better priority");
 
 	block = wanting((struct facts){ .known = true, .prio = 122, .cpus_allowed = 1 });
-	block->load.total_pct = 30;
+	verdict__cpus_used(block, 30);
 	verdict__preemptor(block, 7, "stress", 30 * MS, 122);
 	verdict__preemptor(block, 9, "kworker/0:1", 35 * MS, 122);
 	verdict__preemptor(block, 8, "stress", 20 * MS, 122);
@@ -265,7 +264,7 @@ static void test_stolen(void)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct block *block = wanting((struct facts){ 0 });
 
-		block->load.steal_pct = rows[i].steal_pct;
+		block->live->cpu->steal_pct = rows[i].steal_pct;
 		verdict__preemptor(block, 7, "cc1", rows[i].preemptor_ms * MS, 122);
 		sentence__says(block, rows[i].want, rows[i].name);
 	}
@@ -276,14 +275,14 @@ static void test_shared(void)
 {
 	struct block *block = wanting((struct facts){ .known = true, .prio = 122 });
 
-	block->load.total_pct = 97;
+	verdict__cpus_used(block, 97);
 	verdict__preemptor(block, 7, "threads", 1 * MS, 122);
 	verdict__preemptor(block, 8, "cc1", 40 * MS, 122);
 	sentence__says(block, IN_WORK ": 4 CPUs, 97 % busy, 2 other tasks ran",
 		       "no task had most of the time");
 
 	block = wanting((struct facts){ .known = true, .prio = 122 });
-	block->load.total_pct = 97;
+	verdict__cpus_used(block, 97);
 	sentence__says(block, IN_WORK ": 4 CPUs, 97 % busy", "no task is known");
 
 	block = wanting((struct facts){ .known = true, .cpus_allowed = 1 });

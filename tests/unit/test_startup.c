@@ -40,7 +40,6 @@ static bool is_block_by(uint64_t limit_ns, uint64_t ns, uint32_t mode, const cha
 	};
 	struct jank_rec_waited waited = fixture__waited(TID, BEGIN, BEGIN + MS, 0);
 	struct jank_rec_block rec = startup(ns);
-	struct machine_load load = {};
 	struct loops *loops = fresh();
 	struct dispatch *dispatch;
 	struct block *block = NULL;
@@ -52,7 +51,7 @@ static bool is_block_by(uint64_t limit_ns, uint64_t ns, uint32_t mode, const cha
 	feed(loops, &waited);
 	feed_span(loops, TID, BEGIN, BEGIN + MS, 900 * MS);
 	fixture__feed(loops, &rec, &dispatch);
-	judge__dispatch(&judge, dispatch, NULL, &load, &block);
+	judge__dispatch(&judge, dispatch, NULL, &block);
 	if (block && (!block__is_startup(block) || block->threshold_ns != limit_ns))
 		ok(false, "a start-up's block says so");
 	dispatch__free(dispatch);

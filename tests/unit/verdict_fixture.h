@@ -15,6 +15,12 @@
 #define LIBC   "/usr/lib/x86_64-linux-gnu/libc.so.6"
 #define KERNEL "vmlinux"
 
+static inline void verdict__cpus_used(struct block *block, double pct)
+{
+	block->live->cpu->has_total_pct = true;
+	block->live->cpu->total_pct = pct;
+}
+
 /* A dispatch of 200 ms of process 10's main thread, with no time in any state. */
 static inline struct block *verdict__block(void)
 {
@@ -25,7 +31,6 @@ static inline struct block *verdict__block(void)
 	block->process->name = strdup("program");
 	block->thread = strdup("program");
 	block->host.cpus = 4;
-	block->load.total_pct = -1;
 	return block;
 }
 

@@ -14,13 +14,22 @@ void *proto__new(const ProtobufCMessageDescriptor *descriptor)
 
 void *proto__copy(const ProtobufCMessage *message)
 {
-	size_t size = message ? protobuf_c_message_get_packed_size(message) : 0;
-	uint8_t *bytes = message ? malloc(size + 1) : NULL;
+	return message ? proto__merged(message, NULL) : NULL;
+}
+
+/* Messages that are packed one behind the other unpack as one: so says the format. */
+void *proto__merged(const ProtobufCMessage *under, const ProtobufCMessage *over)
+{
+	size_t size = protobuf_c_message_get_packed_size(under);
+	size_t more = over ? protobuf_c_message_get_packed_size(over) : 0;
+	uint8_t *bytes = malloc(size + more + 1);
 	ProtobufCMessage *ret = NULL;
 
 	if (bytes) {
-		protobuf_c_message_pack(message, bytes);
-		ret = protobuf_c_message_unpack(message->descriptor, NULL, size, bytes);
+		protobuf_c_message_pack(under, bytes);
+		if (over)
+			protobuf_c_message_pack(over, bytes + size);
+		ret = protobuf_c_message_unpack(under->descriptor, NULL, size + more, bytes);
 	}
 	free(bytes);
 	return ret;

@@ -15,4 +15,10 @@ void *proto__new(const ProtobufCMessageDescriptor *descriptor);
 /* A deep copy. NULL: out of memory, or message is NULL. */
 void *proto__copy(const ProtobufCMessage *message);
 
+/*
+ * The fields of two messages of one type; those of `over` where both have one, elements of both for
+ * a list. over: may be NULL. NULL: out of memory.
+ */
+void *proto__merged(const ProtobufCMessage *under, const ProtobufCMessage *over);
+
 #endif

@@ -141,19 +141,17 @@ static int learn(struct replay *r, const struct jank_rec *rec)
 
 static int on_dispatch(struct replay *r, struct dispatch *dispatch)
 {
-	struct machine_load load;
 	struct block *block;
 	int res;
 
 	if (r->full || answers__left_out(r->answers, &dispatch->rec))
 		return 0;
-	answers__load(r->answers, &dispatch->rec, &load, &r->host, &r->judge.real_offset_ns);
+	answers__time(r->answers, &dispatch->rec, &r->host, &r->judge.real_offset_ns);
 	res = judge__dispatch(&r->judge, dispatch,
-			      answers__process(r->answers, dispatch->rec.hdr.tgid), &load, &block);
+			      answers__process(r->answers, dispatch->rec.hdr.tgid), &block);
 	if (res <= 0)
 		return res;
 	block->loop_name = answers__loop(r->answers, &dispatch->rec);
-	answers__display(r->answers, &dispatch->rec, &block->frames);
 	r->block_cnt += block->type == BLOCK_JANK;
 	r->full = r->opts->count && r->block_cnt >= r->opts->count;
 	output__enrich(r->output, block);

@@ -46,7 +46,7 @@ bool block_facts__cpu(const struct block *block, uint32_t *ret)
 /* Sets the node with most ticks. CPUs of unknown nodes do not count. */
 static void set_node(struct block *block)
 {
-	Jankbpf__Scheduling *live = &block->facts.live;
+	Jankbpf__Scheduling *live = block->live->scheduling;
 	uint32_t cnt[NODE_MAX] = { 0 }, best = 0, cpu = UINT32_MAX, node = 0;
 	bool known = false;
 
@@ -69,7 +69,7 @@ static void set_node(struct block *block)
 
 static void set_cpu(struct block *block)
 {
-	Jankbpf__Scheduling *live = &block->facts.live;
+	Jankbpf__Scheduling *live = block->live->scheduling;
 	struct cpu_info info;
 	uint32_t cpu;
 
@@ -87,21 +87,21 @@ static void set_cpu(struct block *block)
  */
 static int set_quota(struct block *block)
 {
-	struct facts *facts = &block->facts;
+	Jankbpf__Scheduling *live = block->live->scheduling;
 	struct cgroup_quota quota = { 0 };
 	char *path;
 	int res;
 
-	if (!facts->throttled_ns || facts->live.quota_cgroup)
+	if (!block->facts.throttled_ns || live->quota_cgroup)
 		return 0;
 	res = cgroup_cpu__path("/proc", block->pid, block->tid, &path);
 	if (!path || !cgroup_cpu__quota("/sys/fs/cgroup", path, &quota)) {
 		free(path);
 		return res;
 	}
-	facts->live.quota_cgroup = path;
-	SET_KNOWN(&facts->live, quota_ns, quota.quota_ns);
-	SET_KNOWN(&facts->live, quota_period_ns, quota.period_ns);
+	live->quota_cgroup = path;
+	SET_KNOWN(live, quota_ns, quota.quota_ns);
+	SET_KNOWN(live, quota_period_ns, quota.period_ns);
 	return 0;
 }
 
@@ -122,18 +122,18 @@ static int set_network(struct block *block)
 {
 	const char *type = network__type("/proc", "/sys");
 
-	if (!type || block->network)
+	if (!type || block->live->network)
 		return 0;
-	block->network = strdup(type);
-	return block->network ? 0 : -ENOMEM;
+	block->live->network = strdup(type);
+	return block->live->network ? 0 : -ENOMEM;
 }
 
 int block_facts__fill(struct block *block)
 {
 	int res = set_tasks(block->preemptors, block->preemptor_cnt);
 
-	if (!res && !block->role)
-		res = procrole__read(block->pid, &block->role);
+	if (!res && !block->live->role)
+		res = procrole__read(block->pid, &block->live->role);
 	if (!res)
 		res = set_network(block);
 	set_cpu(block);

@@ -262,12 +262,11 @@ bool machine__throttled(const struct machine *machine, uint32_t cpu, uint64_t st
 }
 
 void machine__load(const struct machine *machine, pid_t pid, uint64_t start_ns, uint64_t end_ns,
-		   struct machine_load *ret)
+		   Jankbpf__Cpu *ret)
 {
 	struct position from, to;
 	double total;
 
-	*ret = (struct machine_load){ -1, -1, -1, -1, -1, false, -1, -1, -1, -1 };
 	if (machine->cnt < 2)
 		return;
 	if (start_ns < machine->ns[0])
@@ -279,20 +278,24 @@ void machine__load(const struct machine *machine, pid_t pid, uint64_t start_ns, 
 	from = locate(machine, start_ns);
 	to = locate(machine, end_ns);
 	total = grown(machine, offsetof(struct machine_reading, ticks.total), from, to);
+	/* Negative: not known. */
+#define SET(message, field, value)                                                                 \
+	((message)->field = (value), (message)->has_##field = (message)->field >= 0)
 	if (total > 0) {
 #define PCT(member)                                                                                \
 	(100 * grown(machine, offsetof(struct machine_reading, ticks.member), from, to) / total)
-		ret->total_pct = PCT(busy);
-		ret->user_pct = PCT(user);
-		ret->system_pct = PCT(system);
-		ret->iowait_pct = PCT(iowait);
-		ret->steal_pct = PCT(steal);
+		SET(ret, total_pct, PCT(busy));
+		SET(ret, user_pct, PCT(user));
+		SET(ret, system_pct, PCT(system));
+		SET(ret, iowait_pct, PCT(iowait));
+		SET(ret, steal_pct, PCT(steal));
 #undef PCT
 	}
-	ret->psi_cpu_pct = pressure_pct(machine, MACHINE_CPU, from, to, end_ns - start_ns);
-	ret->psi_memory_pct = pressure_pct(machine, MACHINE_MEMORY, from, to, end_ns - start_ns);
-	ret->psi_io_pct = pressure_pct(machine, MACHINE_IO, from, to, end_ns - start_ns);
-	ret->process_pct = process_pct(machine, pid, start_ns, end_ns);
+	SET(ret->psi, cpu, pressure_pct(machine, MACHINE_CPU, from, to, end_ns - start_ns));
+	SET(ret->psi, memory, pressure_pct(machine, MACHINE_MEMORY, from, to, end_ns - start_ns));
+	SET(ret->psi, io, pressure_pct(machine, MACHINE_IO, from, to, end_ns - start_ns));
+	SET(ret, process_pct, process_pct(machine, pid, start_ns, end_ns));
+#undef SET
 	if (total > 0 && ret->process_pct > ret->total_pct)
 		ret->total_pct = ret->process_pct; /* the CPU clock is finer than clock ticks */
 }

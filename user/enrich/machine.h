@@ -37,11 +37,11 @@ bool machine__throttled(const struct machine *machine, uint32_t cpu, uint64_t st
 int machine__read(struct machine *machine, uint64_t now_ns);
 
 /*
- * Computes the load over an interval, without the parts outside all readings. Unknown values are
- * negative. Does not set `busy`.
+ * Computes the load over an interval, without the parts outside all readings. Unknown values stay
+ * absent. Does not set `busy`. ret has a psi.
  */
 void machine__load(const struct machine *machine, pid_t pid, uint64_t start_ns, uint64_t end_ns,
-		   struct machine_load *ret);
+		   Jankbpf__Cpu *ret);
 
 /* Returns the memory now, in KiB. 0, or -errno with the outputs untouched. */
 int machine__memory(uint64_t *ret_total, uint64_t *ret_free, uint64_t *ret_available);

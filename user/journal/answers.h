@@ -38,15 +38,11 @@ const Jankbpf__Identity *answers__process(const struct answers *a,
 					  uint32_t pid); /* NULL: unknown */
 
 /*
- * The load that was measured for a block. Also sets memory figures in host, and the offset to wall
- * time. False: none; host and offset are unchanged.
+ * Sets the offset to wall time and the machine's memory as of the block. False: not known; they are
+ * unchanged.
  */
-bool answers__load(const struct answers *a, const struct jank_rec_block *rec,
-		   struct machine_load *ret, struct host_info *host, int64_t *real_offset_ns);
-
-/* The display's frames that the block missed; empty if none were recorded. */
-void answers__display(const struct answers *a, const struct jank_rec_block *rec,
-		      struct missed_frames *ret);
+bool answers__time(const struct answers *a, const struct jank_rec_block *rec,
+		   struct host_info *memory, int64_t *real_offset_ns);
 
 /* The name of the block's loop; NULL: only its kind is known. */
 const char *answers__loop(const struct answers *a, const struct jank_rec_block *rec);
@@ -85,7 +81,6 @@ uint64_t answers__script_key(const struct jank_script_frame *frame);
  * unless stated otherwise.
  */
 
-void answers__take_load(struct machine_load *ret, const Jankbpf__Cpu *cpu);
 int answers__take_message(struct message *ret, const Jankbpf__JournalAnswers *answers);
 /* Names of wait objects of its spans and links, and facts about its CPU and quota. */
 int answers__take_waited(struct block *block, const Jankbpf__Block *from);

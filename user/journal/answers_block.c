@@ -4,34 +4,18 @@
  * thread; entries without a match are ignored.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/proto.h"
 #include "base/text.h"
+#include "export/json/json.h"
 #include "journal/answers.h"
 #include "model/chain/chain.h"
 #include "model/loss.h"
 #include "model/sample.h"
-
-void answers__take_load(struct machine_load *ret, const Jankbpf__Cpu *cpu)
-{
-	const Jankbpf__Psi none = JANKBPF__PSI__INIT, *psi = cpu->psi ? cpu->psi : &none;
-
-#define PCT(from, field) ((from)->has_##field ? (from)->field : -1)
-	*ret = (struct machine_load){
-		.total_pct = PCT(cpu, total_pct),
-		.process_pct = PCT(cpu, process_pct),
-		.user_pct = PCT(cpu, user_pct),
-		.system_pct = PCT(cpu, system_pct),
-		.iowait_pct = PCT(cpu, iowait_pct),
-		.steal_pct = PCT(cpu, steal_pct),
-		.psi_cpu_pct = PCT(psi, cpu),
-		.psi_memory_pct = PCT(psi, memory),
-		.psi_io_pct = PCT(psi, io),
-	};
-#undef PCT
-}
 
 /* Keeps a text that is already set. */
 static int take_text(char **ret, const char *text)
@@ -178,23 +162,57 @@ static int take_enders(struct block *block, const Jankbpf__Block *from)
 	return 0;
 }
 
-/*
- * Copies the whole message, so that a new field needs no change here. The record has preserved the
- * values of the probes.
- */
-static int take_scheduling(Jankbpf__Scheduling *ret, const Jankbpf__Scheduling *from)
+static void clear_field(ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 {
-	char *known = ret->quota_cgroup;
+	char *quantifier = (char *)message + field->quantifier_offset;
 
-	*ret = *from;
-	ret->priority = ret->policy = NULL;
-	ret->quota_cgroup = known;
-	return take_text(&ret->quota_cgroup, from->quota_cgroup);
+	if (field->label == PROTOBUF_C_LABEL_REPEATED)
+		*(size_t *)quantifier = 0;
+	else if (field->quantifier_offset)
+		*(protobuf_c_boolean *)quantifier = false;
+	else
+		*(void **)((char *)message + field->offset) = NULL;
+}
+
+/* No number of ours is negative or infinite. */
+static void drop_wrong_numbers(ProtobufCMessage *message)
+{
+	for (unsigned i = 0; i < message->descriptor->n_fields; i++) {
+		const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
+		void *value = (char *)message + field->offset;
+
+		if (field->type == PROTOBUF_C_TYPE_MESSAGE && !field->quantifier_offset &&
+		    *(void **)value)
+			drop_wrong_numbers(*(ProtobufCMessage **)value);
+		if (field->type != PROTOBUF_C_TYPE_DOUBLE ||
+		    (*(double *)value >= 0 && isfinite(*(double *)value)))
+			continue;
+		*(double *)value = 0;
+		clear_field(message, field);
+	}
+}
+
+/* Fields that are `live` in schema/fields.tbl. What the block has stays. */
+static int take_live(struct block *block, const Jankbpf__Block *from)
+{
+	const ProtobufCMessageDescriptor *descriptor = from->base.descriptor;
+	Jankbpf__Block live = *from, *merged;
+
+	for (unsigned i = 0; i < descriptor->n_fields; i++)
+		if (!fields__of_block[i].live)
+			clear_field(&live.base, &descriptor->fields[i]);
+	merged = proto__merged(&live.base, &block->live->base);
+	if (!merged)
+		return -ENOMEM;
+	drop_wrong_numbers(&merged->base);
+	jankbpf__block__free_unpacked(block->live, NULL);
+	block->live = merged;
+	return 0;
 }
 
 int answers__take_waited(struct block *block, const Jankbpf__Block *from)
 {
-	int res = from->scheduling ? take_scheduling(&block->facts.live, from->scheduling) : 0;
+	int res = take_live(block, from);
 
 	for (size_t i = 0; i < from->n_samples && !res; i++)
 		res = take_waited(find_span(block, from->samples[i]->t_ns),
@@ -204,9 +222,7 @@ int answers__take_waited(struct block *block, const Jankbpf__Block *from)
 	if (!res)
 		res = take_preemptors(block->preemptors, block->preemptor_cnt, from->preemptors,
 				      from->n_preemptors);
-	res = res ? res : take_enders(block, from);
-	res = res ? res : take_text(&block->role, from->role);
-	return res ? res : take_text(&block->network, from->network);
+	return res ? res : take_enders(block, from);
 }
 
 static uint32_t state_of(const char *name)

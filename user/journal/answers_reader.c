@@ -237,37 +237,20 @@ const char *answers__loop(const struct answers *a, const struct jank_rec_block *
 	return name && strcmp(name, loop__name(rec->loop)) ? name : NULL;
 }
 
-bool answers__load(const struct answers *a, const struct jank_rec_block *rec,
-		   struct machine_load *ret, struct host_info *host, int64_t *real_offset_ns)
+bool answers__time(const struct answers *a, const struct jank_rec_block *rec,
+		   struct host_info *memory, int64_t *real_offset_ns)
 {
 	const Jankbpf__JournalAnswers *answers = of_record(a, rec);
 
-	*ret = (struct machine_load){ -1, -1, -1, -1, -1, false, -1, -1, -1, -1 };
 	if (!answers)
 		return false;
 	*real_offset_ns = answers->real_offset_ns;
-	if (!answers->block)
-		return true;
-	if (answers->block->cpu)
-		answers__take_load(ret, answers->block->cpu);
-	if (answers->block->host) {
-		host->mem_total_kb = answers->block->host->mem_total_kb;
-		host->mem_free_kb = answers->block->host->mem_free_kb;
-		host->mem_available_kb = answers->block->host->mem_available_kb;
+	if (answers->block && answers->block->host) {
+		memory->mem_total_kb = answers->block->host->mem_total_kb;
+		memory->mem_free_kb = answers->block->host->mem_free_kb;
+		memory->mem_available_kb = answers->block->host->mem_available_kb;
 	}
 	return true;
-}
-
-void answers__display(const struct answers *a, const struct jank_rec_block *rec,
-		      struct missed_frames *ret)
-{
-	const Jankbpf__JournalAnswers *answers = of_record(a, rec);
-	const Jankbpf__Display *display = answers && answers->block ? answers->block->frames : NULL;
-
-	*ret = (struct missed_frames){ 0 };
-	if (display)
-		*ret = (struct missed_frames){ display->missed, display->crtc,
-					       display->has_refresh_hz ? display->refresh_hz : 0 };
 }
 
 static const ProtobufCMessage *of_block(const struct answers *a, const struct block *block,

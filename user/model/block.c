@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/proto.h"
 #include "base/text.h"
 #include "model/sample.h"
 
@@ -85,15 +86,30 @@ bool message__is_known(const struct message *message)
 			   message->fd.target || message->ready_cnt || message->was_queued);
 }
 
+static Jankbpf__Block *live_new(void)
+{
+	Jankbpf__Cpu cpu = JANKBPF__CPU__INIT;
+	Jankbpf__Psi psi = JANKBPF__PSI__INIT;
+	Jankbpf__Scheduling scheduling = JANKBPF__SCHEDULING__INIT;
+	Jankbpf__Block live = JANKBPF__BLOCK__INIT;
+
+	cpu.psi = &psi;
+	live.cpu = &cpu;
+	live.scheduling = &scheduling;
+	return proto__copy(&live.base);
+}
+
 struct block *block__new(void)
 {
 	struct block *ret = calloc(1, sizeof(*ret));
 
-	if (ret)
-		ret->process = identity__new();
-	if (ret && ret->process)
+	if (!ret)
+		return NULL;
+	ret->process = identity__new();
+	ret->live = live_new();
+	if (ret->process && ret->live)
 		return ret;
-	free(ret);
+	block__free(ret);
 	return NULL;
 }
 
@@ -114,9 +130,7 @@ void block__free(struct block *block)
 	free(block->host.boot_id);
 	identity__free(block->process);
 	free(block->thread);
-	free(block->facts.live.quota_cgroup);
-	free(block->role);
-	free(block->network);
+	jankbpf__block__free_unpacked(block->live, NULL);
 	stack__free(&block->idle_place);
 	free(block->id);
 	message__free(block->message);

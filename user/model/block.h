@@ -239,34 +239,12 @@ struct link {
 #define CHAIN_MAX 8  /* also the `max` of Block.chain in schema/fields.tbl */
 #define ENDER_MAX 16 /* the same of Block.enders */
 
-/* Load of the machine during the dispatch, in percent of all its CPUs; negative: not known. */
-struct machine_load {
-	double total_pct, process_pct, user_pct, system_pct, iowait_pct;
-	bool busy;	  /* the thread waited for a CPU for > 1/5 of the dispatch */
-	double steal_pct; /* taken by the hypervisor */
-	/* PSI "some": share of time in which a task waited for it; negative: not known */
-	double psi_cpu_pct, psi_memory_pct, psi_io_pct;
-};
-
 /* More facts on the dispatch, from the probes (jank_rec_facts). */
 struct facts {
 	bool known;
 	uint64_t throttled_ns, stolen_ns, maj_flt_cnt, min_flt_cnt;
 	uint16_t prio, policy; /* prio: wire format */
 	uint32_t cpus_allowed;
-	/*
-	 * What the live system said about the thread's CPU and quota, in the format of the record.
-	 * The journal keeps it and a replay restores it. It does not repeat the fields above. The
-	 * block owns the strings.
-	 */
-	Jankbpf__Scheduling live;
-};
-
-/* Frames of a display that passed during the dispatch. */
-struct missed_frames {
-	uint32_t missed; /* 0: none counted, and the other fields are not valid */
-	uint32_t crtc;	 /* the display: its CRTC number in DRM */
-	double hz;	 /* refresh rate; 0: not known */
 };
 
 struct host_info {
@@ -337,13 +315,17 @@ struct block {
 	uint16_t behind; /* ready descriptors when the loop returned, plus 1; 0: not known */
 	uint16_t trial;	 /* number of the thread's probation; 0: its loop is known */
 	Jankbpf__Identity *process; /* never NULL */
-	char *thread;		    /* comm */
+	/*
+	 * What the live system says, as the record has it: the fields that are `live` in
+	 * schema/fields.tbl. It, its cpu, cpu->psi and scheduling are never NULL. The builder of
+	 * records adds what the probes say of scheduling.
+	 */
+	Jankbpf__Block *live;
+	char *thread;	       /* comm */
 	const char *reduced;   /* by the governor: a word of the schema, static; NULL: nothing */
 	bool has_record_limit; /* of an override, for its fault: records an hour */
 	unsigned record_limit;
 	uint32_t loop;	       /* JANK_LOOP_* */
-	char *network;	       /* "wifi", …: see procfs/network.h; NULL: not known */
-	char *role;	       /* type of a browser process: "renderer"; NULL: none */
 	const char *loop_name; /* from the catalogue or journal, borrowed; NULL: use loop */
 	int32_t fd;	       /* epoll descriptor of the loop, or -1 */
 	int32_t ready_cnt;
@@ -355,11 +337,9 @@ struct block {
 	struct stack idle_place; /* callers of the loop's wait; empty: not known */
 	struct message *message; /* handled message; NULL: not known */
 	uint32_t dropped_frames;
-	struct missed_frames frames;
 	uint64_t cpu_ns;
 	uint64_t state_ns[JANK_STATE_CNT];
 	struct cause cause;
-	struct machine_load load;
 	struct facts facts;
 	struct other_task *preemptors; /* worst first */
 	size_t preemptor_cnt;

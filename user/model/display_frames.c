@@ -103,8 +103,8 @@ static uint32_t count(const struct points *points, uint64_t start_ns, uint64_t e
 	return ret;
 }
 
-void display_frames__add(struct missed_frames *ret, uint32_t crtc,
-			 const struct jank_vblanks *vblanks, uint64_t start_ns, uint64_t end_ns)
+void display_frames__add(Jankbpf__Display *ret, uint32_t crtc, const struct jank_vblanks *vblanks,
+			 uint64_t start_ns, uint64_t end_ns)
 {
 	struct points points;
 	uint32_t missed;
@@ -114,9 +114,10 @@ void display_frames__add(struct missed_frames *ret, uint32_t crtc,
 	missed = count(&points, start_ns, end_ns);
 	if (missed <= ret->missed)
 		return;
-	*ret = (struct missed_frames){
-		.missed = missed,
-		.crtc = crtc,
-		.hz = points.period_ns ? (double)NS_PER_SEC / (double)points.period_ns : 0,
-	};
+	ret->has_missed = ret->has_crtc = true;
+	ret->missed = missed;
+	ret->crtc = crtc;
+	ret->has_refresh_hz = points.period_ns > 0;
+	if (ret->has_refresh_hz)
+		ret->refresh_hz = (double)NS_PER_SEC / (double)points.period_ns;
 }

@@ -147,8 +147,7 @@ static bool starts_slowly(const struct dispatch *dispatch, uint64_t threshold_ns
 }
 
 int judge__dispatch(struct judge *judge, struct dispatch *dispatch,
-		    const Jankbpf__Identity *process, const struct machine_load *load,
-		    struct block **ret)
+		    const Jankbpf__Identity *process, struct block **ret)
 {
 	const struct jank_rec_block *rec = &dispatch->rec;
 	bool startup = rec->ready_cnt == JANK_READY_STARTUP;
@@ -175,8 +174,8 @@ int judge__dispatch(struct judge *judge, struct dispatch *dispatch,
 	block->hang_told_ns = dispatch->hang_told_ns;
 	block->over_hang = judge->hang_ns && delay_ns > judge->hang_ns;
 	set_times(block, judge, threshold_ns, rec);
-	block->load = *load;
-	block->load.busy = block__runnable(block) > delay_ns / 5;
+	block->live->cpu->has_busy = true;
+	block->live->cpu->busy = block__runnable(block) > delay_ns / 5;
 	if (set_host(block, judge->host) || set_process(block, rec, process) || set_id(block) ||
 	    set_losses(block, dispatch)) {
 		block__free(block);

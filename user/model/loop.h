@@ -98,8 +98,7 @@ struct judge {
 /* Frames of a display that pass in ns; fps 0: 60. */
 uint32_t dropped_frames(uint64_t ns, unsigned fps);
 int judge__dispatch(struct judge *judge, struct dispatch *dispatch,
-		    const Jankbpf__Identity *process, const struct machine_load *load,
-		    struct block **ret);
+		    const Jankbpf__Identity *process, struct block **ret);
 
 /*
  * --- Frames of a display that passed in an interval, from the refreshes (vblanks) that the kernel
@@ -112,7 +111,7 @@ int judge__dispatch(struct judge *judge, struct dispatch *dispatch,
  * Adds one display. *ret is zeroed by the caller before the first call; it keeps the display with
  * the most missed frames. The interval excludes start_ns and includes end_ns.
  */
-void display_frames__add(struct missed_frames *ret, uint32_t crtc,
-			 const struct jank_vblanks *vblanks, uint64_t start_ns, uint64_t end_ns);
+void display_frames__add(Jankbpf__Display *ret, uint32_t crtc, const struct jank_vblanks *vblanks,
+			 uint64_t start_ns, uint64_t end_ns);
 
 #endif

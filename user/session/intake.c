@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/proto.h"
 #include "catalogue/wait_note.h"
 #include "enrich/block_facts.h"
 #include "intake/records.h"
@@ -73,13 +74,11 @@ void machine_readings__due(struct machine_readings *readings)
 					      : MACHINE_ALWAYS_NS;
 }
 
-static void set_load(struct machine_readings *readings, const struct jank_rec_block *rec,
-		     struct machine_load *ret, struct host_info *host)
+/* At the end of a dispatch. */
+static void read_machine(struct machine_readings *readings, struct host_info *host)
 {
 	readings->block_ns = clock__mono_ns();
 	machine_readings__read(readings, readings->block_ns);
-	machine__load(readings->machine, rec->hdr.tgid, rec->start_ns - dispatch__start_delay(rec),
-		      rec->start_ns + rec->duration_ns, ret);
 	machine__memory(&host->mem_total_kb, &host->mem_free_kb, &host->mem_available_kb);
 }
 
@@ -89,19 +88,21 @@ static void set_frames(const struct loader *loader, struct block *block)
 	struct jank_vblanks vblanks;
 
 	for (uint32_t crtc = 0; loader__vblanks(loader, crtc, &vblanks); crtc++)
-		if (vblanks.cnt)
-			display_frames__add(&block->frames, crtc, &vblanks, block__due(block),
+		if (vblanks.cnt &&
+		    (block->live->frames =
+			     block->live->frames ?: proto__new(&jankbpf__display__descriptor)))
+			display_frames__add(block->live->frames, crtc, &vblanks, block__due(block),
 					    block->start_ns + block->duration_ns);
 }
 
 static void set_throttled(const struct machine *machine, struct block *block)
 {
+	Jankbpf__Scheduling *facts = block->live->scheduling;
 	uint32_t cpu;
 
 	if (block_facts__cpu(block, &cpu))
-		block->facts.live.has_thermal_throttled = block->facts.live.thermal_throttled =
-			machine__throttled(machine, cpu, block->start_ns,
-					   block->start_ns + block->duration_ns);
+		facts->has_thermal_throttled = facts->thermal_throttled = machine__throttled(
+			machine, cpu, block->start_ns, block->start_ns + block->duration_ns);
 }
 
 /* --- dispatches and blocks */
@@ -122,17 +123,16 @@ static void on_dispatch(struct session *s, struct dispatch *dispatch)
 	struct process_entry *process = process_table__find(&s->processes, dispatch->rec.hdr.tgid);
 	struct judge judge = s->intake.judge;
 	struct item item = { .kind = ITEM_BLOCK };
-	struct machine_load load = {};
 	struct block *block;
 	int res;
 
-	set_load(&s->machine, &dispatch->rec, &load, &s->host);
+	read_machine(&s->machine, &s->host);
 	s->intake.judge.real_offset_ns = judge.real_offset_ns = clock__real_offset_ns();
 	if (process && process->limit_ns)
 		judge.threshold_ns = process->limit_ns;
 	else if (session__options(s)->override_cnt)
 		judge.threshold_ns = override__least_of_all(session__options(s));
-	res = judge__dispatch(&judge, dispatch, process ? process->identity : NULL, &load, &block);
+	res = judge__dispatch(&judge, dispatch, process ? process->identity : NULL, &block);
 	s->intake.judge.stopped_cnt = judge.stopped_cnt;
 	if (res < 0)
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
@@ -142,6 +142,8 @@ static void on_dispatch(struct session *s, struct dispatch *dispatch)
 		return;
 	tell_early(&s->intake, &dispatch->rec);
 	block->reduced = governor__word(&s->govern.gov);
+	machine__load(s->machine.machine, (pid_t)block->pid, block__due(block),
+		      block->start_ns + block->duration_ns, block->live->cpu);
 	set_frames(s->loader, block);
 	set_throttled(s->machine.machine, block);
 	if (process)

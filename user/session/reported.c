@@ -56,11 +56,11 @@ static int add_time(struct reported_time *time, const struct block *block)
 	time->ns += block__delay(block);
 	time->cpu_wait_ns += wait_ns;
 	time->throttled_ns += throttled_ns;
-	if (block->load.total_pct >= 0) {
-		time->used_ns += (double)wait_ns * block->load.total_pct / 100;
+	if (block->live->cpu->has_total_pct) {
+		time->used_ns += (double)wait_ns * block->live->cpu->total_pct / 100;
 		time->use_known_ns += (double)wait_ns;
 	}
-	return add_cgroup(time, block->facts.live.quota_cgroup);
+	return add_cgroup(time, block->live->scheduling->quota_cgroup);
 }
 
 int reported__add(struct reported *reported, const struct block *block)

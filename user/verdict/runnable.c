@@ -36,8 +36,8 @@ static bool by_affinity(const struct block *block)
 		return false;
 	if (allowed <= cpus / 2)
 		return true;
-	return block->load.total_pct >= 0 &&
-	       cpus * (100 - block->load.total_pct) / 100 >= IDLE_CPUS_MIN;
+	return block->live->cpu->has_total_pct &&
+	       cpus * (100 - block->live->cpu->total_pct) / 100 >= IDLE_CPUS_MIN;
 }
 
 static double at_most(double ns, double limit)

@@ -157,9 +157,9 @@ static void add_memory(struct clause *c)
 		strbuf__addf(c->sb, ", %" PRIu64 " major page faults", faults);
 	if ((words__is(reason, "reclaim") || words__is(reason, "swap_in") ||
 	     words__is(reason, "memory_limit")) &&
-	    c->block->load.psi_memory_pct >= PRESSURE_PCT)
+	    c->block->live->cpu->psi->memory >= PRESSURE_PCT)
 		strbuf__addf(c->sb, ", the machine's memory pressure at %.0f %%",
-			     c->block->load.psi_memory_pct);
+			     c->block->live->cpu->psi->memory);
 }
 
 /* Adds further facts about the wait: its file, its timeout. */

@@ -124,20 +124,20 @@ static void add_collector(struct clause *c)
 /* Adds the CPU's speed if it was low at the end of the dispatch, or if it is a small core. */
 static void add_speed(struct clause *c)
 {
-	const struct facts *facts = &c->block->facts;
+	const Jankbpf__Scheduling *live = c->block->live->scheduling;
 
-	if (!facts->known)
+	if (!c->block->facts.known)
 		return;
-	if (facts->live.cpu_capacity && facts->live.cpu_capacity < SLOW * CAPACITY_MAX) {
+	if (live->cpu_capacity && live->cpu_capacity < SLOW * CAPACITY_MAX) {
 		strbuf__adds(c->sb, ", on a small core, with ");
-		words__add_pct(c->sb, (double)facts->live.cpu_capacity / CAPACITY_MAX);
+		words__add_pct(c->sb, (double)live->cpu_capacity / CAPACITY_MAX);
 		strbuf__adds(c->sb, " of the largest one's capacity");
 	}
-	if (facts->live.thermal_throttled)
+	if (live->thermal_throttled)
 		strbuf__adds(c->sb, ", on a CPU that was throttled for heat");
-	if (facts->live.cpu_khz && facts->live.cpu_khz < SLOW * facts->live.cpu_max_khz)
-		strbuf__addf(c->sb, ", its CPU at %.2f of %.2f GHz at the end",
-			     facts->live.cpu_khz / 1e6, facts->live.cpu_max_khz / 1e6);
+	if (live->cpu_khz && live->cpu_khz < SLOW * live->cpu_max_khz)
+		strbuf__addf(c->sb, ", its CPU at %.2f of %.2f GHz at the end", live->cpu_khz / 1e6,
+			     live->cpu_max_khz / 1e6);
 }
 
 void clause__add_busy(struct clause *c)
@@ -168,20 +168,20 @@ void clause__add_busy(struct clause *c)
 /* Adds the cgroup with the quota, if known: the process itself may be in a child of it. */
 static void add_quota(struct clause *c)
 {
-	const struct facts *facts = &c->block->facts;
+	const Jankbpf__Scheduling *live = c->block->live->scheduling;
 
 	strbuf__adds(c->sb, ": its cgroup ");
-	if (facts->live.quota_cgroup) {
-		words__add_path(c->sb, facts->live.quota_cgroup);
+	if (live->quota_cgroup) {
+		words__add_path(c->sb, live->quota_cgroup);
 		strbuf__adds(c->sb, " ");
 	}
 	strbuf__adds(c->sb, "had used up its CPU quota");
-	if (!facts->live.quota_ns)
+	if (!live->quota_ns)
 		return;
 	strbuf__adds(c->sb, " of ");
-	clock__add_duration(c->sb, facts->live.quota_ns);
+	clock__add_duration(c->sb, live->quota_ns);
 	strbuf__adds(c->sb, " in ");
-	clock__add_duration(c->sb, facts->live.quota_period_ns);
+	clock__add_duration(c->sb, live->quota_period_ns);
 }
 
 /*
@@ -218,7 +218,7 @@ static bool is_stolen(const struct clause *c)
 
 	for (size_t i = 0; i < block->preemptor_cnt; i++)
 		known += block->preemptors[i].ns;
-	return block->load.steal_pct >= STEAL_PCT && known < block__runnable(block) / 2;
+	return block->live->cpu->steal_pct >= STEAL_PCT && known < block__runnable(block) / 2;
 }
 
 /* Adds ": 2 CPUs, 97 % busy, 24 other tasks ran": what is known if no task had most of the time. */
@@ -227,9 +227,9 @@ static void add_load(struct clause *c, bool affinity)
 	const struct block *block = c->block;
 	const char *sep = affinity ? ", " : ": ";
 
-	if (!affinity && block->host.cpus && block->load.total_pct >= 0) {
+	if (!affinity && block->host.cpus && block->live->cpu->has_total_pct) {
 		strbuf__addf(c->sb, "%s%" PRIu32 " CPU%s, %.0f %% busy", sep, block->host.cpus,
-			     block->host.cpus == 1 ? "" : "s", block->load.total_pct);
+			     block->host.cpus == 1 ? "" : "s", block->live->cpu->total_pct);
 		sep = ", ";
 	}
 	if (block->preemptor_cnt)
@@ -250,7 +250,7 @@ static void add_runner(struct clause *c)
 			     c->block->facts.cpus_allowed, c->block->host.cpus);
 	if (is_stolen(c)) {
 		strbuf__addf(c->sb, "%s a hypervisor took %.0f %% of the CPUs meanwhile",
-			     affinity ? ", and" : ":", c->block->load.steal_pct);
+			     affinity ? ", and" : ":", c->block->live->cpu->steal_pct);
 		return;
 	}
 	if (!runners__explain(&runners, c->ns)) {

@@ -62,10 +62,11 @@ struct field {
 	int64_t min;		    /* of a FIELD_NUMBER */
 	uint64_t max;		    /* of a FIELD_NUMBER */
 	unsigned redact;	    /* bits of enum redact */
+	bool live;		    /* see schema/fields.tbl */
 	const struct field *fields; /* of a FIELD_OBJECT's message */
 };
 
-extern const struct field *const fields__of_record;
+extern const struct field *const fields__of_record, *const fields__of_block;
 /* What is missing because of a loss: `takes` of fields.tbl. */
 enum loss_takes { LOSS_TAKES_BLOCKS, LOSS_TAKES_TIMES, LOSS_TAKES_DETAIL };
 

@@ -116,47 +116,27 @@ static Jankbpf__Cause *cause_of(struct record *r, const struct cause *cause)
 	return ret;
 }
 
-static bool is_pct(double pct)
+/* What the live system says; a journal may say anything. */
+static void set_live(struct record *r, Jankbpf__Block *ret, const struct block *block)
 {
-	return pct >= 0 && isfinite(pct);
+	record__take_fields(r, &ret->base, &block->live->base);
+	if (!ret->cpu->psi->has_cpu && !ret->cpu->psi->has_memory && !ret->cpu->psi->has_io)
+		ret->cpu->psi = NULL;
+	if (!ret->frames)
+		return;
+	SET(ret->frames, crtc, ret->frames->crtc);
+	ret->frames->has_refresh_hz = ret->frames->refresh_hz > 0;
+	if (!ret->frames->missed)
+		ret->frames = NULL;
 }
 
-#define SET_PCT(message, field, value)                                                             \
-	((message)->has_##field = is_pct(value), (message)->field = (value))
-
-static Jankbpf__Cpu *cpu_of(struct record *r, const struct machine_load *load)
+static void set_scheduling(struct record *r, Jankbpf__Scheduling *ret, const struct facts *facts)
 {
-	Jankbpf__Cpu *ret = NEW(r, cpu);
-	Jankbpf__Psi *psi = NEW(r, psi);
-
-	SET(ret, busy, load->busy);
-	SET_PCT(ret, total_pct, load->total_pct);
-	SET_PCT(ret, process_pct, load->process_pct);
-	SET_PCT(ret, user_pct, load->user_pct);
-	SET_PCT(ret, system_pct, load->system_pct);
-	SET_PCT(ret, iowait_pct, load->iowait_pct);
-	SET_PCT(ret, steal_pct, load->steal_pct);
-	SET_PCT(psi, cpu, load->psi_cpu_pct);
-	SET_PCT(psi, memory, load->psi_memory_pct);
-	SET_PCT(psi, io, load->psi_io_pct);
-	ret->psi = psi->has_cpu || psi->has_memory || psi->has_io ? psi : NULL;
-	return ret;
-}
-
-static Jankbpf__Scheduling *scheduling_of(struct record *r, const struct facts *facts)
-{
-	Jankbpf__Scheduling *ret = NEW(r, scheduling);
-	ProtobufCMessage base = ret->base;
-
-	*ret = facts->live;
-	ret->base = base;
-	ret->quota_cgroup = record__str(r, ret->quota_cgroup);
 	ret->priority = record__priority(r, facts->prio);
 	ret->policy = (char *)policy__name(facts->policy);
 	SET_KNOWN(ret, cpus_allowed, facts->cpus_allowed);
 	SET(ret, throttled_ns, facts->throttled_ns);
 	SET(ret, stolen_ns, facts->stolen_ns);
-	return ret;
 }
 
 static Jankbpf__Faults *faults_of(struct record *r, const struct facts *facts)
@@ -168,26 +148,14 @@ static Jankbpf__Faults *faults_of(struct record *r, const struct facts *facts)
 	return ret;
 }
 
-static Jankbpf__Display *display_of(struct record *r, const struct missed_frames *frames)
-{
-	Jankbpf__Display *ret;
-
-	if (!frames->missed)
-		return NULL;
-	ret = NEW(r, display);
-	SET(ret, missed, frames->missed);
-	if (frames->hz > 0 && isfinite(frames->hz))
-		SET(ret, refresh_hz, frames->hz);
-	SET(ret, crtc, frames->crtc);
-	return ret;
-}
-
 static void set_machine(struct record *r, Jankbpf__Block *ret, const struct block *block)
 {
-	ret->cpu = cpu_of(r, &block->load);
+	set_live(r, ret, block);
 	if (block->facts.known) {
-		ret->scheduling = scheduling_of(r, &block->facts);
+		set_scheduling(r, ret->scheduling, &block->facts);
 		ret->faults = faults_of(r, &block->facts);
+	} else {
+		ret->scheduling = NULL;
 	}
 	ret->preemptors =
 		record__preemptors(r, block->preemptors, block->preemptor_cnt, &ret->n_preemptors);
@@ -214,8 +182,6 @@ static void set_process(struct record *r, Jankbpf__Block *ret, const struct bloc
 	SET(ret, pid, block->pid);
 	SET(ret, tid, block->tid);
 	ret->thread = record__str(r, block->thread);
-	ret->role = record__str(r, block->role);
-	ret->network = record__str(r, block->network);
 	ret->app_build_id = record__str(r, block__app_build_id(block));
 	ret->reduced = (char *)block->reduced;
 	ret->loop = record__str(r, block__loop(block));
@@ -251,7 +217,6 @@ static Jankbpf__Block *block_of(struct record *r, const struct block *block)
 	SET_KNOWN(ret, hang_reported, block->hang_reported);
 	SET_KNOWN(ret, thread_ended, block->ended_by_exit);
 	SET(ret, dropped_frames, block->dropped_frames);
-	ret->frames = display_of(r, &block->frames);
 	SET(ret, cpu_ns, block->cpu_ns);
 	ret->time = record__time(r, block->state_ns);
 	ret->cause = cause_of(r, &block->cause);

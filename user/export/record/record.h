@@ -105,7 +105,10 @@ char *record__str(struct record *r, const char *text);
 /* NULL: not known. */
 char *record__version(struct record *r, const Jankbpf__Identity *process);
 
-/* Copies the fields that both have by name and type; texts as record__str does. */
+/*
+ * Sets what `from` has and the type of `to` has by the same name and type: copies, also of messages
+ * in it, with texts as record__str copies them.
+ */
 void record__take_fields(struct record *r, ProtobufCMessage *to, const ProtobufCMessage *from);
 
 /* Sets the uint64 field of that name: for states and losses, which have tables of names. */

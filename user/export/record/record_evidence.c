@@ -292,16 +292,57 @@ char *record__version(struct record *r, const Jankbpf__Identity *process)
 	return sb->len ? record__take_words(r) : NULL;
 }
 
+static void take_value(struct record *r, void *to, const void *from, ProtobufCType type,
+		       size_t size)
+{
+	const ProtobufCMessage *message;
+
+	memcpy(to, from, size);
+	if (type == PROTOBUF_C_TYPE_STRING)
+		*(char **)to = record__str(r, *(char *const *)from);
+	message = type == PROTOBUF_C_TYPE_MESSAGE ? *(ProtobufCMessage *const *)from : NULL;
+	if (!message)
+		return;
+	*(void **)to = record__message(r, message->descriptor);
+	record__take_fields(r, *(void **)to, message);
+}
+
+static void take_list(struct record *r, char **to, const ProtobufCFieldDescriptor *field,
+		      const char *from, size_t cnt)
+{
+	size_t size = field__value_size(field);
+
+	*to = cnt ? record__take(r, cnt * size) : NULL;
+	for (size_t i = 0; i < cnt; i++)
+		take_value(r, *to + i * size, from + i * size, field->type, size);
+}
+
 static void take_field(struct record *r, char *to, const ProtobufCFieldDescriptor *field,
 		       const char *from, const ProtobufCFieldDescriptor *of)
 {
-	if (field->type == PROTOBUF_C_TYPE_STRING) {
-		*(char **)(to + field->offset) = record__str(r, *(char **)(from + of->offset));
+	const void *value = from + of->offset, *quantifier = from + of->quantifier_offset;
+
+	if (field->label == PROTOBUF_C_LABEL_REPEATED) {
+		*(size_t *)(to + field->quantifier_offset) = *(const size_t *)quantifier;
+		take_list(r, (char **)(to + field->offset), field, *(char *const *)value,
+			  *(const size_t *)quantifier);
 		return;
 	}
-	*(protobuf_c_boolean *)(to + field->quantifier_offset) =
-		*(const protobuf_c_boolean *)(from + of->quantifier_offset);
-	memcpy(to + field->offset, from + of->offset, field__value_size(field));
+	if (field->quantifier_offset)
+		*(protobuf_c_boolean *)(to + field->quantifier_offset) = true;
+	take_value(r, to + field->offset, value, field->type, field__value_size(field));
+}
+
+/* True if the message has it: a number, text or message, or an element of a list. */
+static bool has_field(const char *message, const ProtobufCFieldDescriptor *field)
+{
+	const void *quantifier = message + field->quantifier_offset;
+
+	if (field->label == PROTOBUF_C_LABEL_REPEATED)
+		return *(const size_t *)quantifier;
+	if (field->quantifier_offset)
+		return *(const protobuf_c_boolean *)quantifier;
+	return *(void *const *)(message + field->offset);
 }
 
 void record__take_fields(struct record *r, ProtobufCMessage *to, const ProtobufCMessage *from)
@@ -310,7 +351,8 @@ void record__take_fields(struct record *r, ProtobufCMessage *to, const ProtobufC
 		const ProtobufCFieldDescriptor *of = &from->descriptor->fields[i], *field;
 
 		field = protobuf_c_message_descriptor_get_field_by_name(to->descriptor, of->name);
-		if (field && field->type == of->type)
+		if (field && field->type == of->type && field->label == of->label &&
+		    has_field((const char *)from, of))
 			take_field(r, (char *)to, field, (const char *)from, of);
 	}
 }
