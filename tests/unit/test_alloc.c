@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "model/first_turns.h"
 #include "model/loss.h"
 #include "tests/tap.h"
 #include "tests/unit/failing_memory.h"
@@ -65,6 +66,28 @@ static void test_hash(void)
 	ok(!table, "and removed");
 }
 
+/* Each entry first finds memory for itself, and none for the table. */
+static void test_first_turns(void)
+{
+	struct first_turns *turns = first_turns__new();
+	struct jank_rec_started rec = { .end_ns = 7 };
+	int refused = 0, added = 0;
+
+	for (int pid = 1; pid <= 200; pid++) {
+		rec.hdr.tgid = rec.hdr.tid = pid;
+		allocations_left = 1;
+		if (first_turns__add(turns, &rec)) {
+			refused++;
+			allocations_left = -1;
+			first_turns__add(turns, &rec);
+		}
+		allocations_left = -1;
+		added += first_turns__of(turns, pid, 0) == 7;
+	}
+	ok(refused && added == 200, "a first turn without memory is refused (%d)", refused);
+	first_turns__free(turns);
+}
+
 static void test_count(void)
 {
 	struct losses losses = { .cnt = { [LOSS_NO_MEMORY] = 1 } };
@@ -90,5 +113,6 @@ int main(void)
 {
 	test_hash();
 	test_count();
+	test_first_turns();
 	return tap__done();
 }
