@@ -76,8 +76,11 @@ static void pack(struct corpus *c)
 	    image__holds(&cfi->img, from->offset, from->size)) {
 		sec.size = from->size;
 		sec.mem = malloc(sec.size ? sec.size : 1);
-		if (image__read(&cfi->img, from->offset, sec.mem, sec.size) ||
-		    cfi_index__build(cfi, &sec, true) || sec.size > from->size)
+		if (image__read(&cfi->img, from->offset, sec.mem, sec.size))
+			run.broken = "a section that cannot be read";
+		else
+			cfi_index__build(cfi, &sec, true);
+		if (sec.size > from->size)
 			run.broken = "a section that cannot be packed";
 		for (size_t i = 0; i < sec.index_cnt; i++) {
 			run.packed += !cfi_entry__fde(cfi, &sec, sec.index[i].off, &fde);

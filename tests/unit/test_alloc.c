@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Out of memory: failed allocations are counted, and a hash table stays whole. */
+/* Out of memory: failed allocations are counted, a hash table stays whole, must.h ends. */
 #include "base/alloc.h"
 
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/err.h"
 #include "base/hash.h"
+#include "base/must.h"
 #include "model/first_turns.h"
 #include "model/loss.h"
 #include "tests/tap.h"
@@ -109,10 +113,63 @@ static void test_count(void)
 	ok(losses.cnt[LOSS_NO_MEMORY] == 1000, "not again if their callers counted");
 }
 
+static void use_must(void)
+{
+	size_t cap = 0;
+	int *list = NULL;
+	char *text;
+
+	for (int i = 0; i < 1000; i++) {
+		list = must__grow(list, i, &cap, sizeof(*list));
+		list[i] = i;
+	}
+	ok(cap >= 1000 && cap < 2000 && list[999] == 999 && !list[0], "an array grows");
+	free(list);
+	free(must__realloc(must__malloc(0), 1));
+	free(must__calloc(0, 1));
+	text = must__strdup("text");
+	is_str(text, "text", "what must succeed does, with memory");
+	free(text);
+}
+
+/* Without memory, a child ends in the call. Returns its exit status; -1: it did not end so. */
+static int status_without(int which)
+{
+	size_t cap = 0;
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		close(STDERR_FILENO);
+		allocations_left = 0;
+		if (which == 0)
+			must__malloc(1);
+		else if (which == 1)
+			must__calloc(1, 1);
+		else if (which == 2)
+			must__realloc(NULL, 1);
+		else if (which == 3)
+			must__strdup("text");
+		else
+			must__grow(NULL, 0, &cap, 1);
+		_exit(0);
+	}
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void test_must(void)
+{
+	use_must();
+	for (int which = 0; which < 5; which++)
+		is_int(status_without(which), JANK_EXIT_FAILED,
+		       "without memory, function %d of must.h ends the process", which);
+}
+
 int main(void)
 {
 	test_hash();
 	test_count();
 	test_first_turns();
+	test_must();
 	return tap__done();
 }

@@ -3,6 +3,7 @@
  * ELF symbols → functions with address ranges, and the stubs of the procedure linkage table. Skips
  * implausible entries.
  */
+#include "base/must.h"
 #include "symbol/elf/symtab.h"
 
 #include <elf.h>
@@ -136,18 +137,9 @@ static bool fills_slot(const struct elf *elf, uint32_t type)
 
 static int add_slot(struct slots *slots, uint64_t addr, uint32_t symbol)
 {
-	size_t cap = slots->cap ? 2 * slots->cap : 256;
-
 	if (slots->cnt == SLOTS_MAX)
 		return -E2BIG;
-	if (slots->cnt == slots->cap) {
-		struct slot *p = realloc(slots->slots, cap * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		slots->slots = p;
-		slots->cap = cap;
-	}
+	slots->slots = must__grow(slots->slots, slots->cnt, &slots->cap, sizeof(*slots->slots));
 	slots->slots[slots->cnt++] = (struct slot){ addr, symbol };
 	return 0;
 }

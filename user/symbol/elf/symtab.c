@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/must.h"
+
 /* --- names of a symbol table, in an arena or left in their file */
 
 #define COPY_MAX                                                                                   \
@@ -40,12 +42,9 @@ void names__borrow(struct names *names, const struct image *img, uint64_t off, u
 
 static int copy_to_arena(struct names *names)
 {
-	char *arena = malloc(names->size ? names->size : 1);
-	int ret;
+	char *arena = must__malloc(names->size);
+	int ret = image__read(&names->img, names->off, arena, names->size);
 
-	if (!arena)
-		return -ENOMEM;
-	ret = image__read(&names->img, names->off, arena, names->size);
 	if (ret) {
 		free(arena);
 		return ret;
@@ -73,21 +72,16 @@ int names__keep(struct names *names)
 	return 0;
 }
 
-static int names_grow(struct names *names, size_t need)
+static void names_grow(struct names *names, size_t need)
 {
 	size_t cap = names->cap ? names->cap : 4096;
-	char *arena;
 
 	while (cap < need)
 		cap += cap / 2;
 	if (cap == names->cap)
-		return 0;
-	arena = realloc(names->arena, cap);
-	if (!arena)
-		return -ENOMEM;
-	names->arena = arena;
+		return;
+	names->arena = must__realloc(names->arena, cap);
 	names->cap = cap;
-	return 0;
 }
 
 int64_t names__add(struct names *names, const char *str, size_t len)
@@ -98,8 +92,7 @@ int64_t names__add(struct names *names, const char *str, size_t len)
 		len = NAME_MAX_LEN - 1;
 	if (names->size + len + 1 > NAMES_ARENA_MAX)
 		return -E2BIG;
-	if (names_grow(names, names->size + len + 1))
-		return -ENOMEM;
+	names_grow(names, names->size + len + 1);
 	memcpy(names->arena + off, str, len);
 	names->arena[off + len] = 0;
 	names->size += len + 1;
@@ -176,32 +169,16 @@ void symtab__free(struct symtab *tab)
 	symtab__init(tab);
 }
 
-static int grow(struct symtab *tab)
-{
-	size_t cap = tab->cap ? tab->cap + tab->cap / 2 : 256;
-	struct symbol *syms;
-
-	if (tab->cnt >= SYMTAB_MAX)
-		return -E2BIG;
-	syms = realloc(tab->syms, cap * sizeof(*syms));
-	if (!syms)
-		return -ENOMEM;
-	tab->syms = syms;
-	tab->cap = cap;
-	return 0;
-}
-
 int symtab__add(struct symtab *tab, uint64_t addr, uint64_t size, bool open, unsigned rank,
 		uint32_t name)
 {
-	int ret;
-
 	if (!size)
 		return 0;
-	if (tab->cnt == tab->cap || tab->cnt >= SYMTAB_MAX) {
-		ret = grow(tab);
-		if (ret)
-			return ret;
+	if (tab->cnt >= SYMTAB_MAX)
+		return -E2BIG;
+	if (tab->cnt == tab->cap) {
+		tab->cap = tab->cap ? tab->cap + tab->cap / 2 : 256;
+		tab->syms = must__realloc(tab->syms, tab->cap * sizeof(*tab->syms));
 	}
 	tab->syms[tab->cnt++] = (struct symbol){
 		.addr = addr,

@@ -40,7 +40,7 @@ void names__borrow(struct names *names, const struct image *img, uint64_t off, u
  */
 int names__keep(struct names *names);
 
-/* Appends to the arena. Returns the offset, -ENOMEM or -E2BIG. */
+/* Appends to the arena. Returns the offset or -E2BIG. */
 int64_t names__add(struct names *names, const char *str, size_t len);
 
 void names__shrink(struct names *names); /* frees unused memory of the arena */
@@ -84,8 +84,8 @@ void symtab__init(struct symtab *tab);
 void symtab__free(struct symtab *tab);
 
 /*
- * Adds a symbol; one of size 0 is ignored. open: size is only an upper limit. Returns 0, -ENOMEM,
- * or -E2BIG at SYMTAB_MAX.
+ * Adds a symbol; one of size 0 is ignored. open: size is only an upper limit. Returns 0, or -E2BIG
+ * at SYMTAB_MAX.
  */
 int symtab__add(struct symtab *tab, uint64_t addr, uint64_t size, bool open, unsigned rank,
 		uint32_t name);

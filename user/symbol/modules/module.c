@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/must.h"
 #include "files/apart.h"
 #include "symbol/names/proc_maps.h"
 
@@ -265,9 +266,7 @@ struct module *modules__get(struct modules *modules, const struct module_id *id)
 
 	HASH_FIND(hh, modules->table, id, sizeof(*id), module);
 	if (!module) {
-		module = calloc(1, sizeof(*module));
-		if (!module)
-			return NULL;
+		module = must__calloc(1, sizeof(*module));
 		module->id = *id;
 		module->fd = module->source = -1;
 		HASH_ADD(hh, modules->table, id, sizeof(module->id), module);
@@ -358,9 +357,7 @@ void module__load(struct modules *modules, struct module *module, int fd,
 
 static struct cfi *cfi_of_memory(const void *mem, size_t size)
 {
-	void *copy = malloc(size);
-
-	return copy ? cfi__new(-1, (struct image_part){}, memcpy(copy, mem, size), size) : NULL;
+	return cfi__new(-1, (struct image_part){}, memcpy(must__malloc(size), mem, size), size);
 }
 
 struct module *modules__of_memory(struct modules *modules, const void *mem, size_t size)

@@ -17,6 +17,7 @@
  * Ids of less than 8 bytes, or of zeros, do not count. A file with such an id, without an id, or
  * that is not ELF is identified by device, inode and time, as far as these go.
  */
+#include "base/must.h"
 #include "symbol/modules/module.h"
 
 #include <stdlib.h>
@@ -144,11 +145,9 @@ struct module_id module_ids__look(struct module_ids *ids, const struct module_id
 	if (HASH_COUNT(ids->table) >= MODULE_IDS_MAX)
 		forget(ids, known);
 	else
-		known = malloc(sizeof(*known));
-	if (known) {
-		*known = (struct known_file){ .file = file->file, .id = ret };
-		add(ids, known);
-	}
+		known = must__malloc(sizeof(*known));
+	*known = (struct known_file){ .file = file->file, .id = ret };
+	add(ids, known);
 	return ret;
 }
 

@@ -7,6 +7,8 @@
 #include <sys/random.h>
 #include <xxhash.h>
 
+#include "base/must.h"
+
 #define CNT_FIRST 64
 #define CNT_MAX	  16384 /* slots; limit for the garbage addresses of bad stacks */
 
@@ -35,22 +37,17 @@ struct cached *cache__find(struct cache *cache, uint64_t key)
 	return entry->used ? entry : NULL;
 }
 
-static bool grow(struct cache *cache)
+static void grow(struct cache *cache)
 {
 	struct cache old = *cache;
 	size_t i;
 
 	cache->slot_cnt = old.slot_cnt ? 2 * old.slot_cnt : CNT_FIRST;
-	cache->slots = calloc(cache->slot_cnt, sizeof(*cache->slots));
-	if (!cache->slots) {
-		*cache = old;
-		return false;
-	}
+	cache->slots = must__calloc(cache->slot_cnt, sizeof(*cache->slots));
 	for (i = 0; i < old.slot_cnt; i++)
 		if (old.slots[i].used)
 			cache->slots[slot_of(cache, old.slots[i].key)] = old.slots[i];
 	free(old.slots);
-	return true;
 }
 
 void cache__add(struct cache *cache, const struct cached *entry)
@@ -60,8 +57,7 @@ void cache__add(struct cache *cache, const struct cached *entry)
 	if (2 * (cache->cnt + 1) > cache->slot_cnt) {
 		if (cache->slot_cnt >= CNT_MAX)
 			cache__clear(cache);
-		if (!grow(cache))
-			return;
+		grow(cache);
 	}
 	slot = &cache->slots[slot_of(cache, entry->key)];
 	if (!slot->used)
@@ -81,7 +77,7 @@ size_t cache__bytes(const struct cache *cache)
 	return cache->slot_cnt * sizeof(*cache->slots);
 }
 
-/* --- pool */
+/* --- pool: the tracer has one, too, so a failed allocation does not end the process */
 
 #define CHUNK_SZ 16384
 

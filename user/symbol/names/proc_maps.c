@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "base/must.h"
 #include "base/text.h"
 #include "files/proc.h"
 #include "symbol/names/symbolize.h"
@@ -57,14 +58,12 @@ static enum mapped_kind kind_of(const struct proc_maps_line *line)
 	return MAPPED_ANON;
 }
 
-/* Takes the path if it succeeds. */
+/* Takes the path. */
 static struct mapped *new_mapped(const struct proc_maps_line *line, size_t key_len, char *path)
 {
-	struct mapped *ret = path ? calloc(1, sizeof(*ret) + key_len + 1) : NULL;
+	struct mapped *ret = must__calloc(1, sizeof(*ret) + key_len + 1);
 	const struct jit_memory *jit = jit_memory_of(line->path);
 
-	if (!ret)
-		return NULL;
 	ret->path = path;
 	maps_lines__decode_path(ret->path);
 	ret->kind = kind_of(line);
@@ -87,28 +86,18 @@ static struct mapped *mapped_of(struct proc_maps *maps, const struct proc_maps_l
 	HASH_FIND(hh, maps->mapped, line->key, len, mapped);
 	if (mapped)
 		return mapped;
-	path = strdup(line->path);
+	path = must__strdup(line->path);
 	mapped = new_mapped(line, len, path);
-	if (mapped)
-		HASH_ADD_KEYPTR(hh, maps->mapped, mapped->key, len, mapped);
+	HASH_ADD_KEYPTR(hh, maps->mapped, mapped->key, len, mapped);
 	if (!mapped)
 		free(path);
 	return mapped;
 }
 
-static int add_region(struct proc_maps *maps, const struct region *region)
+static void add_region(struct proc_maps *maps, const struct region *region)
 {
-	if (maps->cnt == maps->cap) {
-		size_t cap = maps->cap ? 2 * maps->cap : 16;
-		struct region *regions = realloc(maps->regions, cap * sizeof(*regions));
-
-		if (!regions)
-			return -ENOMEM;
-		maps->regions = regions;
-		maps->cap = cap;
-	}
+	maps->regions = must__grow(maps->regions, maps->cnt, &maps->cap, sizeof(*maps->regions));
 	maps->regions[maps->cnt++] = *region;
-	return 0;
 }
 
 static int add_line(char *text, size_t len, uint64_t off, void *ctx)
@@ -123,7 +112,8 @@ static int add_line(char *text, size_t len, uint64_t off, void *ctx)
 	mapped = mapped_of(maps, &line);
 	if (!mapped)
 		return -ENOMEM;
-	return add_region(maps, &(struct region){ line.start, line.end, line.offset, mapped, 0 });
+	add_region(maps, &(struct region){ line.start, line.end, line.offset, mapped, 0 });
+	return 0;
 }
 
 static int by_start(const void *a, const void *b)
@@ -224,9 +214,7 @@ static const struct region *find_past(const struct proc_maps *maps, uint64_t add
 static void add_past(struct proc_maps *maps, const struct region *region, uint64_t until_ns)
 {
 	if (!maps->past)
-		maps->past = calloc(MAPS_PAST_MAX, sizeof(*maps->past));
-	if (!maps->past)
-		return;
+		maps->past = must__calloc(MAPS_PAST_MAX, sizeof(*maps->past));
 	maps->past[maps->past_cnt++ % MAPS_PAST_MAX] = (struct past_region){ *region, until_ns };
 	if (until_ns > maps->changed_ns)
 		maps->changed_ns = until_ns;
@@ -238,44 +226,40 @@ static bool overlap(const struct region *a, uint64_t start, uint64_t end)
 }
 
 /* Adds the parts of a region that the new mapping does not cover. */
-static int add_rest(struct proc_maps *maps, const struct region *old, const struct mapping *came)
+static void add_rest(struct proc_maps *maps, const struct region *old, const struct mapping *came)
 {
 	struct region rest = *old;
-	int res = 0;
 
 	if (old->start < came->start) {
 		rest.end = came->start;
-		res = add_region(maps, &rest);
+		add_region(maps, &rest);
 	}
-	if (!res && old->end > came->end) {
+	if (old->end > came->end) {
 		rest = *old;
 		rest.start = came->end;
 		rest.offset += came->end - old->start;
-		res = add_region(maps, &rest);
+		add_region(maps, &rest);
 	}
-	return res;
 }
 
 /* Removes what the new mapping covers; parts of regions beside it stay. */
-static int displace(struct proc_maps *maps, const struct mapping *came)
+static void displace(struct proc_maps *maps, const struct mapping *came)
 {
 	size_t cnt = maps->cnt, to = 0;
-	int res = 0;
 
-	for (size_t i = 0; i < cnt && !res; i++) {
+	for (size_t i = 0; i < cnt; i++) {
 		struct region old = maps->regions[i];
 
 		if (!overlap(&old, came->start, came->end))
 			continue;
 		add_past(maps, &old, came->t_ns);
 		maps->regions[i].mapped = NULL;
-		res = add_rest(maps, &old, came);
+		add_rest(maps, &old, came);
 	}
 	for (size_t i = 0; i < maps->cnt; i++)
 		if (maps->regions[i].mapped)
 			maps->regions[to++] = maps->regions[i];
 	maps->cnt = to;
-	return res;
 }
 
 /* The region, when a reading of the maps found it before this record. */
@@ -310,7 +294,6 @@ int proc_maps__add(struct proc_maps *maps, const struct mapping *mapping, struct
 	struct region fresh = { mapping->start, mapping->end, mapping->offset, NULL,
 				mapping->t_ns };
 	struct region *known = find_known(maps, mapping);
-	int res;
 
 	*ret = NULL;
 	if (known) {
@@ -326,12 +309,11 @@ int proc_maps__add(struct proc_maps *maps, const struct mapping *mapping, struct
 		return -EINVAL;
 	fresh.mapped->start = mapping->start; /* names it in map_files: a present region */
 	fresh.mapped->end = mapping->end;
-	res = displace(maps, mapping);
-	if (!res)
-		res = add_region(maps, &fresh);
+	displace(maps, mapping);
+	add_region(maps, &fresh);
 	sort(maps);
 	*ret = fresh.mapped;
-	return res;
+	return 0;
 }
 
 /*
@@ -345,9 +327,7 @@ static struct mapped *move(struct proc_maps *maps, struct mapped *before)
 
 	if (ret || before->archive || before->is_archive)
 		return ret;
-	ret = malloc(size);
-	if (!ret)
-		return NULL;
+	ret = must__malloc(size);
 	memcpy(ret, before, size);
 	HASH_ADD_KEYPTR(hh, maps->mapped, ret->key, ret->key_len, ret);
 	if (ret) {

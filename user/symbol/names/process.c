@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/must.h"
 #include "files/broker.h"
 #include "files/file.h"
 #include "files/proc.h"
@@ -30,10 +31,8 @@
 
 struct process *process__new(uint32_t pid)
 {
-	struct process *ret = calloc(1, sizeof(*ret));
+	struct process *ret = must__calloc(1, sizeof(*ret));
 
-	if (!ret)
-		return NULL;
 	ret->pid = ret->living = ret->nspid = pid;
 	ret->uid = -1;
 	perfmap__init(&ret->jit);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/must.h"
 #include "files/file.h"
 #include "symbol/elf/elffunc.h"
 #include "symbol/modules/fetch.h"
@@ -20,25 +21,19 @@
 
 int symbolizer__new(const struct symbolizer_opts *opts, struct symbolizer **ret, struct err *err)
 {
-	struct symbolizer *sym = calloc(1, sizeof(*sym));
+	struct symbolizer *sym = must__calloc(1, sizeof(*sym));
 
-	if (!sym)
-		return err__set(err, ENOMEM, "out of memory");
 	sym->demangle = opts->demangle;
 	sym->max_cache_bytes = opts->max_cache_bytes ?: CACHE_BYTES_DEFAULT;
 	sym->env.machine = opts->machine;
 	sym->env.pc_mask = opts->pc_mask;
 	sym->env.other = opts->other;
 	sym->this_kernel = !opts->kallsyms;
-	sym->kallsyms = strdup(opts->kallsyms ?: "/proc/kallsyms");
-	sym->env.proc = strdup(opts->proc ?: "/proc");
-	sym->env.debug_dir = strdup(opts->debug_dir ?: "/usr/lib/debug");
+	sym->kallsyms = must__strdup(opts->kallsyms ?: "/proc/kallsyms");
+	sym->env.proc = must__strdup(opts->proc ?: "/proc");
+	sym->env.debug_dir = must__strdup(opts->debug_dir ?: "/usr/lib/debug");
 	symtab__init(&sym->kernel);
 	sym->env.fetch = fetch__new(NULL, err); /* only a warning */
-	if (!sym->kallsyms || !sym->env.proc || !sym->env.debug_dir) {
-		symbolizer__free(sym);
-		return err__set(err, ENOMEM, "out of memory");
-	}
 	*ret = sym;
 	return 0;
 }
@@ -92,8 +87,7 @@ static struct process *add_process(struct symbolizer *sym, uint32_t pid)
 {
 	struct process *ret = process__new(pid);
 
-	if (ret)
-		HASH_ADD(hh, sym->processes, pid, sizeof(pid), ret);
+	HASH_ADD(hh, sym->processes, pid, sizeof(pid), ret);
 	return ret;
 }
 

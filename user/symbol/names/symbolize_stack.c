@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/must.h"
 #include "symbol/elf/vtable.h"
 #include "symbol/languages/heap.h"
 #include "symbol/languages/runtime.h"
@@ -187,38 +188,29 @@ static void take_fetched(struct symbolizer *sym)
 }
 
 /* Makes room for one more address with the maximum of inlined functions. */
-static int make_room(struct stack *stack, size_t *cap)
+static void make_room(struct stack *stack, size_t *cap)
 {
-	size_t need = stack->frame_cnt + DWARF_INLINED_MAX + 1, want = *cap ? 2 * *cap : need;
-	struct frame *frames;
+	size_t need = stack->frame_cnt + DWARF_INLINED_MAX + 1;
 
 	if (need <= *cap)
-		return 0;
-	if (want < need)
-		want = need;
-	frames = realloc(stack->frames, want * sizeof(*frames));
-	if (!frames)
-		return -ENOMEM;
-	stack->frames = frames;
-	*cap = want;
-	return 0;
+		return;
+	*cap = 2 * *cap > need ? 2 * *cap : need;
+	stack->frames = must__realloc(stack->frames, *cap * sizeof(*stack->frames));
 }
 
-static int add_frames(struct pass *pass, struct stack *stack, size_t *cap, size_t i)
+static void add_frames(struct pass *pass, struct stack *stack, size_t *cap, size_t i)
 {
 	struct frame *frame;
 
-	if (make_room(stack, cap))
-		return -ENOMEM;
+	make_room(stack, cap);
 	frame = &stack->frames[stack->frame_cnt];
 	*frame = (struct frame){ .address = stack->addresses[i] };
 	if (i >= stack->kernel_cnt) {
 		stack->frame_cnt += name_user(pass, frame, i == stack->kernel_cnt);
-		return 0;
+		return;
 	}
 	name_kernel(pass, frame, i == 0);
 	stack->frame_cnt++;
-	return 0;
 }
 
 /* Code that ART compiled: who owns its methods is decided as for HotSpot's. */
@@ -234,8 +226,7 @@ static bool has_compiled_java(const struct stack *stack)
 int symbolizer__stack(struct symbolizer *sym, uint32_t pid, struct stack *stack)
 {
 	struct pass pass = { .sym = sym, .rs = resolver_of(sym) };
-	size_t cnt = (size_t)stack->kernel_cnt + stack->user_cnt, cap, i;
-	int res = 0;
+	size_t cnt = (size_t)stack->kernel_cnt + stack->user_cnt, cap;
 
 	if (sym->remote)
 		return sym->remote->stacks(sym->remote_ctx, pid, &stack, 1);
@@ -243,22 +234,18 @@ int symbolizer__stack(struct symbolizer *sym, uint32_t pid, struct stack *stack)
 	free(stack->frames);
 	stack->frame_cnt = 0;
 	cap = cnt + DWARF_INLINED_MAX;
-	stack->frames = calloc(cap, sizeof(*stack->frames));
-	if (!stack->frames)
-		return -ENOMEM;
+	stack->frames = must__calloc(cap, sizeof(*stack->frames));
 	if (stack->user_cnt || stack->script_cnt)
 		pass.process = symbolizer__known(sym, pid);
 	if (pass.process)
 		pass.process->maps.at_ns = stack->t_ns;
-	for (i = 0; !res && i < cnt; i++)
-		res = add_frames(&pass, stack, &cap, i);
+	for (size_t i = 0; i < cnt; i++)
+		add_frames(&pass, stack, &cap, i);
 	if (pass.process && (pass.process->is_java || has_compiled_java(stack)))
 		java__resolve_all(stack->frames, stack->frame_cnt);
 	if (pass.process)
 		pass.process->maps.at_ns = 0;
-	if (res)
-		stack->script_cnt = 0; /* so that no other frame counts as a script frame */
-	return res ?: script__add_frames(&sym->env, pass.process, &sym->pool, stack);
+	return script__add_frames(&sym->env, pass.process, &sym->pool, stack);
 }
 
 int symbolizer__stacks(struct symbolizer *sym, uint32_t pid, struct stack *const *stacks,

@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "base/code/insn.h"
+#include "base/must.h"
 #include "symbol/elf/debugfile.h"
 #include "symbol/unwind/cfi_parts.h"
 
@@ -24,7 +25,8 @@ static void add_memory(struct cfi *cfi, uint8_t *mem, const struct elf_section *
 
 	*sec = (struct cfi_section){ .eh = eh, .mem = mem, .addr = from->addr, .size = size };
 	cfi->cie_of = NULL; /* memory may have been freed, and be there again */
-	if (cfi_index__build(cfi, sec, pack) || !sec->index_cnt) {
+	cfi_index__build(cfi, sec, pack);
+	if (!sec->index_cnt) {
 		free(sec->index);
 		free(mem);
 		cfi->cie_of = NULL;
@@ -82,17 +84,13 @@ static void add_section(struct cfi *cfi, const struct elf *elf, const char *name
 		add_memory(cfi, mem, sec, size, eh, false);
 }
 
-static int parse(struct cfi *cfi)
+static void parse(struct cfi *cfi)
 {
 	struct elf elf;
 
 	if (elf__open(&elf, &cfi->img))
-		return 0;
-	cfi->loads = malloc((elf.load_cnt ? elf.load_cnt : 1) * sizeof(*cfi->loads));
-	if (!cfi->loads) {
-		elf__close(&elf);
-		return -ENOMEM;
-	}
+		return;
+	cfi->loads = must__calloc(elf.load_cnt, sizeof(*cfi->loads));
 	cfi->is_elf = true;
 	cfi->is64 = elf.is64;
 	cfi->machine = elf.machine;
@@ -109,7 +107,6 @@ static int parse(struct cfi *cfi)
 	cfi->debug_wanted = true;
 	cfi->packed_wanted = elf__section(&elf, ".gnu_debugdata");
 	elf__close(&elf);
-	return 0;
 }
 
 /*
@@ -141,23 +138,14 @@ static void add_packed(struct cfi *cfi, const struct elf *elf)
 
 struct cfi *cfi__new(int fd, struct image_part part, void *mem, size_t size)
 {
-	struct cfi *cfi = calloc(1, sizeof(*cfi));
+	struct cfi *cfi = must__calloc(1, sizeof(*cfi));
 
-	if (!cfi) {
-		if (fd >= 0)
-			close(fd);
-		free(mem);
-		return NULL;
-	}
 	cfi->mem = mem;
 	cfi->part = part;
 	image__of_mem(&cfi->img, mem, size);
 	if (fd >= 0)
 		cfi__set_fd(cfi, fd);
-	if (parse(cfi)) {
-		cfi__free(cfi);
-		return NULL;
-	}
+	parse(cfi);
 	return cfi;
 }
 
@@ -165,15 +153,9 @@ struct cfi *cfi__new(int fd, struct image_part part, void *mem, size_t size)
 struct cfi *cfi__of_table(const struct cfi_table *table)
 {
 	const struct elf_section at = {};
-	struct cfi *cfi = calloc(1, sizeof(*cfi));
+	struct cfi *cfi = must__calloc(1, sizeof(*cfi));
 
-	if (cfi)
-		cfi->loads = malloc(sizeof(*cfi->loads));
-	if (!cfi || !cfi->loads) {
-		free(cfi);
-		free(table->mem);
-		return NULL;
-	}
+	cfi->loads = must__malloc(sizeof(*cfi->loads));
 	cfi->loads[0] = (struct elf_segment){ .vaddr = table->begin,
 					      .offset = table->begin,
 					      .file_size = table->end - table->begin };
@@ -330,7 +312,7 @@ static bool is_full(const struct cfi *cfi)
 	       cfi->expr_len + CFI_REG_MAX * CFI_EXPR_MAX > CFI_EXPRS_MAX;
 }
 
-static int make_room(struct cfi *cfi)
+static void make_room(struct cfi *cfi)
 {
 	struct cfi_row *old;
 	size_t old_cnt;
@@ -340,19 +322,13 @@ static int make_room(struct cfi *cfi)
 	old = cfi->slots;
 	old_cnt = cfi->slot_cnt;
 	if (4 * (cfi->row_cnt + 1) <= 3 * cfi->slot_cnt)
-		return 0;
+		return;
 	cfi->slot_cnt = old_cnt ? 2 * old_cnt : 64;
-	cfi->slots = calloc(cfi->slot_cnt, sizeof(*cfi->slots));
-	if (!cfi->slots) {
-		cfi->slots = old;
-		cfi->slot_cnt = old_cnt;
-		return -ENOMEM;
-	}
+	cfi->slots = must__calloc(cfi->slot_cnt, sizeof(*cfi->slots));
 	for (size_t i = 0; i < old_cnt; i++)
 		if (old[i].key)
 			*slot_of(cfi, old[i].key) = old[i];
 	free(old);
-	return 0;
 }
 
 /* Returns true when the file has more tables than before. */
@@ -408,8 +384,9 @@ const struct cfi_row *cfi__row(struct cfi *cfi, uint64_t offset, bool exact)
 		if (slot->key)
 			return slot;
 	}
-	if ((!cfi->mem && !cfi->no_file && !is_open(cfi)) || make_room(cfi))
+	if (!cfi->mem && !cfi->no_file && !is_open(cfi))
 		return NULL;
+	make_room(cfi);
 	fill(cfi, offset, exact, &fresh);
 	/* arm's own tables say nothing of prologues, where only a leaf can be */
 	if ((!fresh.has_table || (exact && cfi->exidx.cnt)) && read_packed(cfi)) {

@@ -63,8 +63,8 @@ struct cfi;
 /*
  * Opens the unwind tables of an ELF image: parses only what is needed to find them. The image is
  * `part` of the file fd; or, when fd is -1, mem (malloc'ed). Takes ownership of fd or mem.
- * Returns NULL when out of memory. Bad contents of a file never cause an error: a file without
- * tables, or no file at all, gives a cfi without rows.
+ * Bad contents of a file never cause an error: a file without tables, or no file at all, gives a
+ * cfi without rows.
  */
 struct cfi *cfi__new(int fd, struct image_part part, void *mem, size_t size);
 void cfi__free(struct cfi *cfi); /* accepts NULL */
@@ -80,7 +80,7 @@ struct cfi_table {
 
 /*
  * Opens such a table. Offsets of cfi__row are addresses of the process; behind_call is not set.
- * Takes ownership of table->mem. NULL: out of memory.
+ * Takes ownership of table->mem.
  */
 struct cfi *cfi__of_table(const struct cfi_table *table);
 

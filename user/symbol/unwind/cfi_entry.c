@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/must.h"
 #include "symbol/unwind/cfi_parts.h"
 
 #define HEAD 256 /* bytes of the first read: most entries are shorter */
@@ -17,12 +18,11 @@
 #define ENC_INDIRECT 0x80
 #define ENC_OMIT     0xff
 
-static bool make_scratch(struct cfi *cfi, size_t len, unsigned which)
+static void make_scratch(struct cfi *cfi, size_t len, unsigned which)
 {
 	free(cfi->scratch[which]);
-	cfi->scratch[which] = malloc(len);
-	cfi->scratch_sz[which] = cfi->scratch[which] ? len : 0;
-	return cfi->scratch[which];
+	cfi->scratch[which] = must__malloc(len);
+	cfi->scratch_sz[which] = len;
 }
 
 /*
@@ -38,8 +38,8 @@ static const uint8_t *bytes_at(struct cfi *cfi, const struct cfi_section *sec, u
 		*len = sec->size - off;
 	if (sec->mem)
 		return sec->mem + off;
-	if (*len > cfi->scratch_sz[which] && !make_scratch(cfi, *len, which))
-		return NULL;
+	if (*len > cfi->scratch_sz[which])
+		make_scratch(cfi, *len, which);
 	return image__read(&cfi->img, sec->off + off, cfi->scratch[which], *len)
 		       ? NULL
 		       : cfi->scratch[which];

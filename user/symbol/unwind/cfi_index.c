@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From an address to its FDE: by the file's own search table, or by an index built here. */
 #include <dwarf.h>
-#include <errno.h>
 #include <stdlib.h>
 
+#include "base/must.h"
 #include "symbol/unwind/cfi_parts.h"
 
 #define PIECE	   64 /* pairs that the last read gets at once */
@@ -149,28 +149,20 @@ static int by_start(const void *a, const void *b)
 	return (pa->start > pb->start) - (pa->start < pb->start);
 }
 
-/* Skips FDEs that the linker dropped: they begin at 0. */
-static int add_place(struct cfi_section *sec, size_t *cap, const struct cfi_fde *fde, uint64_t off)
+/* Skips FDEs that the linker dropped: they begin at 0. False: the index is full. */
+static bool add_place(struct cfi_section *sec, size_t *cap, const struct cfi_fde *fde, uint64_t off)
 {
 	uint64_t start = fde->start - sec->lowest;
 
 	if (!fde->start || !fde->len || fde->start < sec->lowest || start > UINT32_MAX)
-		return 0;
+		return true;
 	if (sec->index_cnt == CFI_INDEX_MAX)
-		return -E2BIG;
-	if (sec->index_cnt == *cap) {
-		size_t want = *cap ? 2 * *cap : 256;
-		struct cfi_place *index = realloc(sec->index, want * sizeof(*index));
-
-		if (!index)
-			return -ENOMEM;
-		sec->index = index;
-		*cap = want;
-	}
+		return false;
+	sec->index = must__grow(sec->index, sec->index_cnt, cap, sizeof(*sec->index));
 	sec->index[sec->index_cnt++] = (struct cfi_place){
 		.start = start, .len = fde->len > UINT32_MAX ? UINT32_MAX : fde->len, .off = off
 	};
-	return 0;
+	return true;
 }
 
 static uint64_t lowest_address(const struct cfi *cfi)
@@ -196,21 +188,14 @@ struct pack {
 	struct cie_move {
 		uint32_t from, to;
 	} * moves;
-	size_t move_cnt;
+	size_t move_cnt, move_cap;
 };
 
-static int add_move(struct pack *pack, uint64_t from)
+static void add_move(struct pack *pack, uint64_t from)
 {
-	size_t cnt = pack->move_cnt;
-	struct cie_move *moves = pack->moves;
-
-	if (!(cnt & (cnt - 1))) /* 0 or a power of 2 */
-		moves = realloc(moves, (cnt ? 2 * cnt : 1) * sizeof(*moves));
-	if (!moves)
-		return -ENOMEM;
-	pack->moves = moves;
-	moves[pack->move_cnt++] = (struct cie_move){ from, pack->end };
-	return 0;
+	pack->moves =
+		must__grow(pack->moves, pack->move_cnt, &pack->move_cap, sizeof(*pack->moves));
+	pack->moves[pack->move_cnt++] = (struct cie_move){ from, pack->end };
 }
 
 static bool moved_to(const struct pack *pack, uint64_t from, uint32_t *ret)
@@ -239,19 +224,19 @@ static void keep_bytes(struct pack *pack, uint64_t from, uint64_t to)
 	pack->end += to - from;
 }
 
-/* Takes the FDE at an offset. Its CIE has been moved before. */
-static int pack_fde(struct cfi *cfi, struct pack *pack, uint64_t off, uint64_t cie, size_t *cap)
+/* Takes the FDE at an offset. Its CIE has been moved before. False: the index is full. */
+static bool pack_fde(struct cfi *cfi, struct pack *pack, uint64_t off, uint64_t cie, size_t *cap)
 {
 	struct cfi_entry entry;
 	struct cfi_fde fde;
 	uint32_t to;
 
 	if (!moved_to(pack, cie, &to))
-		return 0;
+		return true;
 	memcpy(pack->sec->mem + off + 4, &to, sizeof(to));
 	if (cfi_entry__read(cfi, pack->sec, off, 0, &entry) ||
 	    cfi_entry__parse(cfi, pack->sec, &entry, &fde))
-		return 0;
+		return true;
 	if (!is_repeated(pack, &fde)) {
 		pack->last_off = pack->end;
 		keep_bytes(pack, off, entry.next);
@@ -262,52 +247,53 @@ static int pack_fde(struct cfi *cfi, struct pack *pack, uint64_t off, uint64_t c
 	return add_place(pack->sec, cap, &fde, pack->last_off);
 }
 
-static int index_packed(struct cfi *cfi, struct cfi_section *sec)
+static void index_packed(struct cfi *cfi, struct cfi_section *sec)
 {
 	struct pack pack = { .sec = sec };
 	struct cfi_entry entry;
 	uint64_t at = 0, cie, next;
 	size_t cap = 0;
-	int res = 0;
+	bool room = true;
 
-	for (; !res && !cfi_entry__read(cfi, sec, at, 0, &entry); at = next) {
+	for (; room && !cfi_entry__read(cfi, sec, at, 0, &entry); at = next) {
 		next = entry.next;
 		bool is_cie = cfi_entry__is_cie(sec, &entry, &cie);
 
 		if (entry.wide || entry.cur.bad)
 			continue; /* no compiler needs a wide one here */
-		res = is_cie ? add_move(&pack, at) : pack_fde(cfi, &pack, at, cie, &cap);
-		if (is_cie && !res)
-			keep_bytes(&pack, at, next);
+		if (!is_cie) {
+			room = pack_fde(cfi, &pack, at, cie, &cap);
+			continue;
+		}
+		add_move(&pack, at);
+		keep_bytes(&pack, at, next);
 	}
 	free(pack.moves);
 	sec->size = pack.end;
-	return res;
 }
 
-static int index_whole(struct cfi *cfi, struct cfi_section *sec)
+static void index_whole(struct cfi *cfi, struct cfi_section *sec)
 {
 	struct cfi_entry entry;
 	struct cfi_fde fde;
 	size_t cap = 0;
-	int res = 0;
+	bool room = true;
 
-	for (uint64_t at = 0; !res && !cfi_entry__read(cfi, sec, at, 0, &entry); at = entry.next) {
+	for (uint64_t at = 0; room && !cfi_entry__read(cfi, sec, at, 0, &entry); at = entry.next) {
 		uint64_t off = at;
 
 		if (!cfi_entry__parse(cfi, sec, &entry, &fde))
-			res = add_place(sec, &cap, &fde, off);
+			room = add_place(sec, &cap, &fde, off);
 	}
-	return res;
 }
 
-int cfi_index__build(struct cfi *cfi, struct cfi_section *sec, bool pack)
+void cfi_index__build(struct cfi *cfi, struct cfi_section *sec, bool pack)
 {
-	int res;
-
 	sec->lowest = lowest_address(cfi);
-	res = pack ? index_packed(cfi, sec) : index_whole(cfi, sec);
+	if (pack)
+		index_packed(cfi, sec);
+	else
+		index_whole(cfi, sec);
 	if (sec->index_cnt)
 		qsort(sec->index, sec->index_cnt, sizeof(*sec->index), by_start);
-	return res == -E2BIG ? 0 : res;
 }

@@ -133,9 +133,9 @@ void cfi_search__open(struct cfi *cfi, const struct elf *elf);
 
 /*
  * cfi_index.c: indexes a section in memory. pack (.debug_frame only): removes repeated
- * instructions, so that sec->size shrinks. 0 or -ENOMEM.
+ * instructions, so that sec->size shrinks.
  */
-int cfi_index__build(struct cfi *cfi, struct cfi_section *sec, bool pack);
+void cfi_index__build(struct cfi *cfi, struct cfi_section *sec, bool pack);
 
 /*
  * cfi_entry.c: reads the head of the entry at an offset. which: the scratch buffer, 0 or 1, for a

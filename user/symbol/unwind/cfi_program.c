@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "base/must.h"
 #include "symbol/unwind/cfi_parts.h"
 
 #define REMEMBER_MAX 8
@@ -62,20 +63,14 @@ static struct cfi_rule expression(struct run *run, uint8_t how)
 	const uint8_t *from = cursor__skip(run->cur, len);
 	struct cfi_rule ret = { .how = how, .len = len, .value = run->cfi->expr_len };
 	size_t cap = run->cfi->expr_cap ? 2 * run->cfi->expr_cap : 256;
-	uint8_t *exprs;
 
 	if (!from || len > CFI_EXPR_MAX || run->cfi->expr_len + len > CFI_EXPRS_MAX) {
 		run->cur->bad = true;
 		return ret;
 	}
 	if (run->cfi->expr_len + len > run->cfi->expr_cap) {
-		exprs = realloc(run->cfi->exprs, cap + len);
-		if (!exprs) {
-			run->cur->bad = true;
-			return ret;
-		}
-		run->cfi->exprs = exprs;
 		run->cfi->expr_cap = cap + len;
+		run->cfi->exprs = must__realloc(run->cfi->exprs, run->cfi->expr_cap);
 	}
 	if (len)
 		memcpy(run->cfi->exprs + run->cfi->expr_len, from, len);
@@ -307,17 +302,11 @@ static int run_all(struct run *run, struct cursor *cur)
 
 int cfi_rules__add(struct cfi *cfi, const struct cfi_rule *rules, size_t cnt, struct cfi_row *row)
 {
-	size_t cap = cfi->rule_cap ? 2 * cfi->rule_cap : 256;
-	struct cfi_rule *all;
-
 	if (cfi->rule_cnt + CFI_REG_MAX > CFI_RULES_MAX)
 		return -ENOSPC;
 	if (cfi->rule_cnt + CFI_REG_MAX > cfi->rule_cap) {
-		all = realloc(cfi->rules, cap * sizeof(*all));
-		if (!all)
-			return -ENOMEM;
-		cfi->rules = all;
-		cfi->rule_cap = cap;
+		cfi->rule_cap = cfi->rule_cap ? 2 * cfi->rule_cap : 256;
+		cfi->rules = must__realloc(cfi->rules, cfi->rule_cap * sizeof(*cfi->rules));
 	}
 	row->rules = cfi->rule_cnt;
 	row->rule_cnt = cnt;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/must.h"
 #include "symbol/unwind/tables.h"
 
 bool java_code__is_dispatch(const uint8_t *code)
@@ -85,7 +86,7 @@ bool java_code__keeps_frame(const uint8_t *code, size_t *ret_at)
 struct jvm_exits *java_code__exits(struct process *process)
 {
 	if (!process->java_ways)
-		process->java_ways = calloc(1, sizeof(*process->java_ways));
+		process->java_ways = must__calloc(1, sizeof(*process->java_ways));
 	return process->java_ways;
 }
 

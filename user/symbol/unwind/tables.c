@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/code/insn.h"
+#include "base/must.h"
 #include "files/proc.h"
 
 static int open_file(struct process_env *env, const struct process *process,
@@ -149,8 +150,8 @@ int tables__behind_call(struct process_env *env, struct process *process, uint16
 		return 0;
 	past = proc_maps__is_past(&process->maps);
 	if (!process->calls && !past)
-		process->calls = calloc(1, sizeof(*process->calls));
-	slot = process->calls && !past ? &process->calls->addresses[addr % CALLS_MAX] : NULL;
+		process->calls = must__calloc(1, sizeof(*process->calls));
+	slot = !past ? &process->calls->addresses[addr % CALLS_MAX] : NULL;
 	if (slot && *slot == addr)
 		return 1;
 	ret = tables__code(env, process, region, addr - CALL_BYTES, code, sizeof(code));
