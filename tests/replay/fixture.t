@@ -52,7 +52,9 @@ def counted(blocks):
     """The summary of these blocks of one loop, each of another fault; the stopped one is shorter than
     100 ms."""
     signatures = {block["cause"]["signature"] for block in blocks}
+    hidden = SUMMARY["blocks"] + SUMMARY["stopped_blocks"] - len(blocks)
     rest = {key: value for key, value in SUMMARY.items() if key not in ("stopped_blocks", "faults", "grouped_by", "stalled")}
+    rest.update(not_shown=[{"reason": "threshold", "blocks": hidden}])
     if blocks:
         rest.update(stalled={"ns": sum(block.get("delay_ns", block["duration_ns"]) for block in blocks)}, grouped_by="signature",
                     faults=[fault for fault in SUMMARY["faults"] if fault["key"] in signatures])
@@ -84,6 +86,13 @@ def test_options(tap, scratch, journal):
               "-n 2 gives two blocks", replay.ids(got))
     tap.check(sum(loop["blocks"] for loop in got[-1]["loops"]) == 2 and got[-1]["dispatches"] == SUMMARY["dispatches"],
               "its loops count these two, and all their dispatches", got[-1])
+    tap.check({each["reason"]: each["blocks"] for each in got[-1]["not_shown"]} ==
+              {"count": SUMMARY["blocks"] - 2, "stopped": SUMMARY["stopped_blocks"]}, "and says how many more there were", got[-1])
+    signature = BLOCKS[0]["cause"]["signature"]
+    run = scratch.replay("--json", "--sig", signature, journal)
+    got = replay.records(run.stdout)
+    tap.check({"reason": "sig", "blocks": SUMMARY["blocks"] - got[-1]["blocks"]} in got[-1]["not_shown"],
+              "--sig: the others are counted", got[-1])
     run = scratch.replay("--json", "--fps", "1000", journal)
     frames = [block["dropped_frames"] for block in replay.records(run.stdout)[:-1]]
     tap.check(frames == [block["duration_ns"] // MS for block in BLOCKS], "--fps counts frames again", frames)

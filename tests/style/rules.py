@@ -42,7 +42,7 @@ LAYERS = {
 }
 # A sink knows the record, not the model from which user/export/record makes it. These headers have
 # only data, words and sums.
-SINK_MODEL = {"model/unwatched.h", "model/durations.h", "model/pid.h", "export/record/faults.h"}
+SINK_MODEL = {"model/unwatched.h", "model/not_shown.h", "model/durations.h", "model/pid.h", "export/record/faults.h"}
 WIRE = ("bpf/jank_abi.h", "bpf/futex.h")  # of both sides; base may include neither
 TALKERS = ("cli", "session", "deliver", "send", "name", "options", "enrich")  # who may print
 SKELETON = "jankbpf.skel.h"

@@ -441,6 +441,9 @@ static void test_over_share(void)
 	over_shares__add(&summary.over_share, 1000, JANK_SHARE_RECORD, 1234);
 	over_shares__add(&summary.over_share, 1000, JANK_SHARE_STACK, 5);
 	over_shares__add(&summary.over_share, UID_UNKNOWN, JANK_SHARE_THREAD, 6);
+	summary.not_shown = (struct not_shown){};
+	summary.not_shown.cnt[NOT_SHOWN_STOPPED] = 1234;
+	summary.not_shown.cnt[NOT_SHOWN_LOOP] = 1;
 	is_int(sink->ops->record(sink, fixture__summary_record(&summary)), 0,
 	       "summary with users over the share");
 	slurp(path, &out);
@@ -448,6 +451,10 @@ static void test_over_share(void)
 		"\n   over the share: uid 1000: 1,234 records, 5 stacks\n"
 		"   over the share: other users: 6 threads\n",
 		"a line for each user");
+	has_str(strbuf__str(&out),
+		"\n   blocks not shown: 1,234 of stopped processes (--debugging shows them), 1 of "
+		"loops that -l leaves\n      out\n",
+		"the blocks that are not shown, by reason, in one line");
 	summary__free(&summary);
 	sink->ops->free(sink);
 	close(fd);

@@ -144,13 +144,18 @@ static int on_dispatch(struct replay *r, struct dispatch *dispatch)
 	struct block *block;
 	int res;
 
-	if (r->full || answers__left_out(r->answers, &dispatch->rec))
+	if (answers__left_out(r->answers, &dispatch->rec))
 		return 0;
 	answers__time(r->answers, &dispatch->rec, &r->host, &r->judge.real_offset_ns);
 	res = judge__dispatch(&r->judge, dispatch,
 			      answers__process(r->answers, dispatch->rec.hdr.tgid), &block);
 	if (res <= 0)
 		return res;
+	if (r->full) {
+		not_shown__add_block(&r->judge.not_shown, NOT_SHOWN_COUNT, block);
+		block__free(block);
+		return 0;
+	}
 	block->loop_name = answers__loop(r->answers, &dispatch->rec);
 	r->block_cnt += block->type == BLOCK_JANK;
 	r->full = r->opts->count && r->block_cnt >= r->opts->count;
@@ -244,7 +249,7 @@ static int summarize(struct replay *r)
 	struct summary summary = {
 		.elapsed_ns = answers__session(r->answers)->elapsed_ns,
 		.dispatch_cnt = hists__totals(loops__ended(r->loops)).dispatch_cnt,
-		.stopped_cnt = r->judge.stopped_cnt,
+		.not_shown = r->judge.not_shown,
 	};
 	int res = set_losses(r, &summary);
 
@@ -274,6 +279,7 @@ static void set_judge(struct replay *r)
 		.fps = r->opts->fps_given ? r->opts->fps : session->fps,
 		.debugging = r->opts->debugging,
 		.host = &r->host,
+		.not_shown.tell = output__tell_not_shown,
 		.real_offset_ns = session->real_offset_ns,
 	};
 	if (!session->known)

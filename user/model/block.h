@@ -15,6 +15,7 @@
 #include "model/hist.h"
 #include "model/identity.h"
 #include "model/loss.h"
+#include "model/not_shown.h"
 #include "model/unwatched.h"
 #include "schema/blockinfo.pb-c.h"
 #include <stdbool.h>
@@ -409,7 +410,7 @@ struct summary {
 	uint64_t user_cpu_ns, rss_kb, pss_kb;
 	struct loop_hist *loops;
 	size_t loop_cnt;
-	uint64_t stopped_cnt; /* blocks not reported: the process was stopped most of the time */
+	struct not_shown not_shown;
 	struct stalled stalled;
 	struct unwatched_list unwatched;
 	struct over_shares over_share;

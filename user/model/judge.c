@@ -146,6 +146,15 @@ static bool starts_slowly(const struct dispatch *dispatch, uint64_t threshold_ns
 	return threshold_ns && delay_ns - input_ns > threshold_ns && input_ns <= delay_ns / 2;
 }
 
+static void withhold(struct judge *judge, const struct dispatch *dispatch,
+		     enum not_shown_reason reason)
+{
+	const struct jank_rec_block *rec = &dispatch->rec;
+
+	if (!dispatch->hang && !rec->hdr.flags) /* on probation it may not be a loop */
+		not_shown__add(&judge->not_shown, reason, rec->hdr.tgid, dispatch__delay(rec));
+}
+
 int judge__dispatch(struct judge *judge, struct dispatch *dispatch,
 		    const Jankbpf__Identity *process, struct block **ret)
 {
@@ -159,11 +168,12 @@ int judge__dispatch(struct judge *judge, struct dispatch *dispatch,
 		evidence__end(&dispatch->evidence, rec->start_ns + rec->duration_ns);
 	if (startup && !starts_slowly(dispatch, threshold_ns))
 		return 0;
-	if (delay_ns <= threshold_ns)
+	if (delay_ns <= threshold_ns) {
+		withhold(judge, dispatch, NOT_SHOWN_THRESHOLD);
 		return 0;
+	}
 	if (!judge->debugging && mostly_stopped(dispatch)) {
-		judge->stopped_cnt +=
-			!dispatch->hang && !rec->hdr.flags; /* on probation it may not be a loop */
+		withhold(judge, dispatch, NOT_SHOWN_STOPPED);
 		return 0;
 	}
 	block = block__new();

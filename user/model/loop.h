@@ -87,7 +87,7 @@ struct judge {
 	bool debugging;		      /* also report blocks that were stopped most of the time */
 	const struct host_info *host; /* borrowed; the strings are copied into each block */
 	int64_t real_offset_ns;
-	uint64_t stopped_cnt; /* blocks not reported because they were mostly stopped */
+	struct not_shown not_shown;
 };
 
 /*

@@ -187,7 +187,7 @@ int session__send_summary(struct session *s)
 	if (options__traces(s->opts))
 		summary->idle_loop =
 			unwatched_look__at_end(&s->unwatched_look, &summary->unwatched);
-	summary->stopped_cnt = s->intake.judge.stopped_cnt;
+	summary->not_shown = s->intake.judge.not_shown;
 	summary->paused_ns = s->pause.total_ns;
 	summary->blind_ns = s->govern.blind_ns;
 	summary->governor_step_cnt = s->govern.step_cnt;

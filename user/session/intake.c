@@ -118,6 +118,13 @@ static void tell_early(struct intake *intake, const struct jank_rec_block *rec)
 		  (intake->attached_ns - rec->start_ns) / NS_PER_MS + 1);
 }
 
+static void withhold(struct session *s, struct block *block, enum not_shown_reason reason)
+{
+	if (!block->trial)
+		not_shown__add_block(&s->intake.judge.not_shown, reason, block);
+	block__free(block);
+}
+
 static void on_dispatch(struct session *s, struct dispatch *dispatch)
 {
 	struct process_entry *process = process_table__find(&s->processes, dispatch->rec.hdr.tgid);
@@ -133,11 +140,11 @@ static void on_dispatch(struct session *s, struct dispatch *dispatch)
 	else if (session__options(s)->override_cnt)
 		judge.threshold_ns = override__least_of_all(session__options(s));
 	res = judge__dispatch(&judge, dispatch, process ? process->identity : NULL, &block);
-	s->intake.judge.stopped_cnt = judge.stopped_cnt;
+	s->intake.judge.not_shown = judge.not_shown;
 	if (res < 0)
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
 	if (res > 0 && s->pause.on) /* a hang, or on its way when the pause began */
-		block__free(block);
+		withhold(s, block, NOT_SHOWN_PAUSED);
 	if (res <= 0 || s->pause.on)
 		return;
 	tell_early(&s->intake, &dispatch->rec);
@@ -153,7 +160,7 @@ static void on_dispatch(struct session *s, struct dispatch *dispatch)
 	item.pid = block->pid;
 	item.size = block__bytes(block);
 	if (!process_table__queue(&s->processes, &item, LOSS_QUEUE_FULL, JANK_SHARE_RECORD))
-		block__free(block);
+		withhold(s, block, NOT_SHOWN_QUEUE);
 }
 
 static void queue_wait(struct session *s, const struct jank_rec_wait *rec)

@@ -50,7 +50,8 @@ struct output {
 	const char *sig;	       /* NULL: all blocks */
 	const struct options *options; /* borrowed */
 	struct live_options *live;     /* holds them; NULL: they are those of the start */
-	struct ignored *ignored;       /* one for each --ignore, then the `gone_cnt` former ones */
+	struct not_shown not_shown;
+	struct ignored *ignored; /* one for each --ignore, then the `gone_cnt` former ones */
 	size_t gone_cnt;
 	struct nested_turns *nested;
 	struct r8_mapping *mapping; /* NULL: none */
@@ -83,6 +84,7 @@ int output__new(const struct output_opts *opts, struct output **ret, struct err 
 	if (!out)
 		return err__set(err, ENOMEM, "out of memory");
 	reported__init(&out->reported);
+	out->not_shown.tell = output__tell_not_shown;
 	out->namer = *opts->namer;
 	out->losses = opts->losses;
 	out->deliver = opts->deliver;
@@ -529,13 +531,17 @@ int output__block(struct output *out, struct block *block)
 
 	run_step(out, block, name_stacks);
 	if (!nested_turns__is_block(out->nested, block)) {
-		output__left_out(out, block);
+		output__left_out(out, block, NOT_SHOWN_NESTED);
 		return 0;
 	}
 	blame__block(block);
 	if (!is_asked_for(out, block) ||
-	    ignored__takes(out->ignored, out->options->ignore_cnt, block))
+	    ignored__takes(out->ignored, out->options->ignore_cnt, block)) {
+		not_shown__add_block(&out->not_shown,
+				     is_asked_for(out, block) ? NOT_SHOWN_IGNORED : NOT_SHOWN_SIG,
+				     block);
 		return 0;
+	}
 	count(out, LOSS_NO_MEMORY,
 	      block__add_loss(block, LOSS_NO_MEMORY, alloc__own_cnt() - failed));
 	count(out, LOSS_NO_MEMORY, reported__add(&out->reported, block));
@@ -546,14 +552,28 @@ int output__block(struct output *out, struct block *block)
 			react__record(out->react, record);
 			histories__add(out->histories, record);
 		}
+	} else {
+		not_shown__add_block(&out->not_shown, NOT_SHOWN_LIMITS, block);
 	}
 	if (out->journal && journal_writer__flush(out->journal))
 		losses__add(out->losses, LOSS_JOURNAL, 1);
 	return res;
 }
 
-void output__left_out(struct output *out, const struct block *block)
+void output__tell_not_shown(enum not_shown_reason reason, uint32_t pid, uint64_t delay_ns)
 {
+	struct strbuf time = STRBUF_INIT;
+	const char *word = not_shown__word(reason);
+
+	clock__add_duration(&time, delay_ns);
+	log__verbose("block not shown: pid %u, %s: %s", pid, strbuf__str(&time),
+		     not_shown__phrase(word));
+	strbuf__free(&time);
+}
+
+void output__left_out(struct output *out, const struct block *block, enum not_shown_reason reason)
+{
+	not_shown__add_block(&out->not_shown, reason, block);
 	if (out->answers && answers_writer__left_out(out->answers, block))
 		losses__add(out->losses, LOSS_JOURNAL, 1);
 }
@@ -621,6 +641,7 @@ int output__summary(struct output *out, struct summary *summary)
 					 out->dropped));
 	reported__set_summary(&out->reported, summary);
 	set_reactions(out, summary);
+	not_shown__merge(&summary->not_shown, &out->not_shown);
 	summary->ignored = out->ignored;
 	summary->ignored_cnt = out->options->ignore_cnt + out->gone_cnt;
 	record = record__of_summary(out->builder, summary);

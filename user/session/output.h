@@ -75,8 +75,13 @@ uint64_t output__hang_cnt(const struct output *out);
  * of a sink are counted; the first of each sink is logged.
  */
 int output__block(struct output *out, struct block *block);
-void output__left_out(struct output *out, const struct block *block); /* journal only: not shown */
-void output__on_exit(struct output *out, uint32_t pid);		      /* the process ended */
+void output__on_exit(struct output *out, uint32_t pid); /* the process ended */
+
+/* Counts a block that is not shown; the journal notes it. */
+void output__left_out(struct output *out, const struct block *block, enum not_shown_reason reason);
+
+/* Says it with -v: see struct not_shown. */
+void output__tell_not_shown(enum not_shown_reason reason, uint32_t pid, uint64_t delay_ns);
 
 /* The handlers that output__block left out, because their loop turned in them. */
 struct nested_turns;

@@ -90,7 +90,7 @@ static bool passed_own_limit(const struct block *block, uint64_t hang_ns)
 	return ret;
 }
 
-bool block__obey(struct block *block, const struct options *opts)
+enum not_shown_reason block__obey(struct block *block, const struct options *opts)
 {
 	const struct override_facts facts = { .of = { [OVERRIDE_UNIT] = block->process->unit,
 						      [OVERRIDE_CGROUP] = block->process->cgroup,
@@ -101,9 +101,9 @@ bool block__obey(struct block *block, const struct options *opts)
 	uint64_t delay_ns = block__delay(block);
 
 	if (!opts->override_cnt)
-		return true;
+		return SHOWN;
 	if (of && of->unwatched)
-		return false;
+		return NOT_SHOWN_OVERRIDE;
 	if (!block__is_startup(block))
 		block->threshold_ns =
 			of && of->has_threshold ? of->threshold_ns : opts->threshold_ns;
@@ -114,6 +114,6 @@ bool block__obey(struct block *block, const struct options *opts)
 	block->has_record_limit = of && of->has_records_per_signature;
 	block->record_limit = of ? of->records_per_signature : 0;
 	if (block->type == BLOCK_HANG)
-		return hang_ns && passed_own_limit(block, hang_ns);
-	return delay_ns > block->threshold_ns;
+		return hang_ns && passed_own_limit(block, hang_ns) ? SHOWN : NOT_SHOWN_THRESHOLD;
+	return delay_ns > block->threshold_ns ? SHOWN : NOT_SHOWN_THRESHOLD;
 }

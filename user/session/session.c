@@ -100,6 +100,7 @@ static int open_parts(struct session *s, struct err *err)
 		.debugging = opts->debugging,
 		.host = &s->host,
 		.real_offset_ns = clock__real_offset_ns(),
+		.not_shown.tell = output__tell_not_shown,
 	};
 	if (s->sink.journal)
 		journal__add_session(s->sink.journal, &s->intake.judge, opts->hang_ns);

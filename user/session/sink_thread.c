@@ -102,16 +102,20 @@ static bool takes(struct sink_thread *sink, uint32_t pid, const struct catalogue
 }
 
 /* The owner of the loop is known here: -l selects by it, and -n counts the rest. */
-static bool wants(struct sink_thread *sink, struct block *block)
+static enum not_shown_reason why_unwanted(struct sink_thread *sink, struct block *block)
 {
+	enum not_shown_reason reason;
 	const struct catalogue_row *row =
 		loop_owner__row(sink->parts->loop_owner, block->pid, block->tid, block->loop);
 
 	if (row)
 		block->loop_name = row->name;
-	if (!block__obey(block, output__options(sink->parts->output)))
-		return false;
-	return !is_full(sink) && takes(sink, block->pid, row, block->loop);
+	reason = block__obey(block, output__options(sink->parts->output));
+	if (reason != SHOWN)
+		return reason;
+	if (is_full(sink))
+		return NOT_SHOWN_COUNT;
+	return takes(sink, block->pid, row, block->loop) ? SHOWN : NOT_SHOWN_LOOP;
 }
 
 /*
@@ -145,33 +149,42 @@ static void drop_evidence(struct sink_thread *sink, struct block *block)
 	lose(sink, block__add_loss(block, LOSS_SAMPLES_CAPPED, cnt), LOSS_NO_MEMORY);
 }
 
-static void leave_out(void *ctx, struct block *block)
+static void leave_out(struct sink_thread *sink, struct block *block, enum not_shown_reason reason)
 {
-	struct sink_thread *sink = ctx;
-
-	output__left_out(sink->parts->output, block);
+	output__left_out(sink->parts->output, block, reason);
 	block__free(block);
+}
+
+/* The thread was not on probation for a loop that it is in. */
+static void on_unproven(void *ctx, struct block *block)
+{
+	leave_out(ctx, block, NOT_SHOWN_PROBATION);
 }
 
 /*
  * Was the thread idle, for all that is known now? What is no block for that reason is no dispatch
  * in the counts, either.
  */
-static bool is_rest(const struct sink_thread *sink, const struct block *block)
+static enum not_shown_reason why_rest(const struct sink_thread *sink, const struct block *block)
 {
 	if (block__is_startup(block)) /* it ended where its rests begin */
-		return false;
-	return parks__is_early(sink->parts->parks, block) ||
-	       idle_places__rests(sink->parts->idle_places, block) ||
-	       parks__rests(sink->parts->parks, block);
+		return SHOWN;
+	if (parks__is_early(sink->parts->parks, block))
+		return NOT_SHOWN_EARLY;
+	return idle_places__rests(sink->parts->idle_places, block) ||
+			       parks__rests(sink->parts->parks, block)
+		       ? NOT_SHOWN_RESTS
+		       : SHOWN;
 }
 
 /* Reports a block that is no longer on probation and is wanted. */
 static void report_block(struct sink_thread *sink, struct block *block)
 {
-	if (is_rest(sink, block)) {
+	enum not_shown_reason reason = why_rest(sink, block);
+
+	if (reason != SHOWN) {
 		lose(sink, rests__add(&sink->rests, block), LOSS_NO_MEMORY);
-		leave_out(sink, block);
+		leave_out(sink, block, reason);
 		return;
 	}
 	check(sink, output__block(sink->parts->output, block));
@@ -188,11 +201,14 @@ static void on_certain(void *ctx, struct block *block)
 {
 	struct sink_thread *sink = ctx;
 
+	enum not_shown_reason reason;
+
 	lose_of(sink, idle_places__fill(sink->parts->idle_places, block), block);
-	if (wants(sink, block))
+	reason = why_unwanted(sink, block);
+	if (reason == SHOWN)
 		report_block(sink, block);
 	else
-		leave_out(sink, block);
+		leave_out(sink, block, reason);
 }
 
 /* 0 or -ENOMEM */
@@ -221,18 +237,20 @@ static void enrich(struct sink_thread *sink, struct block *block)
 static void on_block(struct sink_thread *sink, struct item *item)
 {
 	struct block *block = item->data;
+	enum not_shown_reason reason;
 
 	if (hurries(sink))
 		drop_evidence(sink, block);
 	sink_parts__on_thread(sink->parts, block->pid, block->tid);
-	if (block->trial) {
-		enrich(sink, block);
-		probation__hold(sink->parts->probation, block, clock__mono_ns());
-	} else if (wants(sink, block)) {
-		enrich(sink, block);
-		report_block(sink, block);
+	reason = block->trial ? SHOWN : why_unwanted(sink, block);
+	if (reason != SHOWN) {
+		leave_out(sink, block, reason);
 	} else {
-		leave_out(sink, block);
+		enrich(sink, block);
+		if (block->trial)
+			probation__hold(sink->parts->probation, block, clock__mono_ns());
+		else
+			report_block(sink, block);
 	}
 	symbolizer__trim(sink->parts->symbolizer);
 }
@@ -657,7 +675,7 @@ int sink_thread__start(const struct sink_thread_opts *opts, struct sink_thread *
 		return err__set(err, ENOMEM, "out of memory");
 	sink->opts = *opts;
 	sink->parts = opts->parts;
-	sink->parts->probation = probation__new(on_certain, leave_out, sink);
+	sink->parts->probation = probation__new(on_certain, on_unproven, sink);
 	if (!sink->parts->probation) {
 		free(sink);
 		return err__set(err, ENOMEM, "out of memory");

@@ -107,9 +107,9 @@ void not_watched__report(struct not_watched *nw, const struct unwatched_list *li
 
 /*
  * overrides.c: sets what the override of the block's process and loop has other than the rest.
- * False: by that it is no block. Any thread.
+ * Returns SHOWN, or why it is no block by that. Any thread.
  */
-bool block__obey(struct block *block, const struct options *opts);
+enum not_shown_reason block__obey(struct block *block, const struct options *opts);
 
 /* --- sink_parts.c: what the sink thread uses; opened before its start, freed after its end */
 

@@ -208,6 +208,24 @@ static void set_ignored(struct record *r, Jankbpf__Summary *ret, const struct su
 	}
 }
 
+static void set_not_shown(struct record *r, Jankbpf__Summary *ret,
+			  const struct not_shown *not_shown)
+{
+	Jankbpf__NotShown **list = record__array(r, NOT_SHOWN_CNT, &ret->n_not_shown);
+
+	ret->not_shown = list;
+	ret->n_not_shown = 0;
+	for (int i = 0; i < NOT_SHOWN_CNT; i++) {
+		Jankbpf__NotShown *item;
+
+		if (!not_shown->cnt[i])
+			continue;
+		list[ret->n_not_shown++] = item = NEW(r, not_shown);
+		item->reason = (char *)not_shown__word(i);
+		SET(item, blocks, not_shown->cnt[i]);
+	}
+}
+
 static Jankbpf__Stalled *stalled_of(struct record *r, const struct stalled *stalled)
 {
 	Jankbpf__Stalled *ret = stalled->ns ? NEW(r, stalled) : NULL;
@@ -236,7 +254,8 @@ static Jankbpf__Summary *summary_of(struct record *r, const struct summary *summ
 	ret->loops = list_loops(r, summary->loops, summary->loop_cnt, &ret->n_loops);
 	ret->not_watched = list_not_watched(r, &summary->unwatched, &ret->n_not_watched);
 	SET_KNOWN(ret, not_watched_more, summary->unwatched.more_cnt);
-	SET_KNOWN(ret, stopped_blocks, summary->stopped_cnt);
+	SET_KNOWN(ret, stopped_blocks, summary->not_shown.cnt[NOT_SHOWN_STOPPED]);
+	set_not_shown(r, ret, &summary->not_shown);
 	SET_KNOWN(ret, idle_loop, summary->idle_loop);
 	ret->stalled = stalled_of(r, &summary->stalled);
 	set_over_share(r, ret, &summary->over_share);

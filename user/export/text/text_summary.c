@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "export/text/text.h"
 #include "export/values.h"
+#include "model/not_shown.h"
 #include "model/unwatched.h"
 
 #define INDENT	     "   "
@@ -378,6 +379,24 @@ static void add_over_share(struct text *t, const Jankbpf__OverShare *user)
 	text__nl(t);
 }
 
+/* "not shown: 7 of stopped processes (--debugging shows them), 3 of loops that -l leaves out" */
+static void add_not_shown(struct text *t, const Jankbpf__Summary *summary)
+{
+	struct strbuf words = STRBUF_INIT;
+
+	for (size_t i = 0; i < summary->n_not_shown; i++)
+		strbuf__addf(&words, "%s%s %s", i ? ", " : "",
+			     text__grouped(summary->not_shown[i]->blocks).str,
+			     not_shown__phrase(value__name(summary->not_shown[i]->reason)));
+	if (words.len) {
+		text__put(t, STYLE_WARN, INDENT "blocks not shown:");
+		text__wrap(t, STYLE_NONE, INDENT INDENT, strbuf__str(&words));
+		text__nl(t);
+	}
+	t->out.failed |= words.failed;
+	strbuf__free(&words);
+}
+
 /* "ignored: 12 blocks by --ignore 'sync_*'" */
 static void add_ignored(struct text *t, const Jankbpf__Ignored *ignored)
 {
@@ -431,13 +450,7 @@ void text__add_summary(struct text *t, const Jankbpf__Summary *summary)
 	put_losses(t, summary);
 	for (size_t i = 0; i < summary->n_over_share; i++)
 		add_over_share(t, summary->over_share[i]);
-	if (summary->stopped_blocks) {
-		text__put(t, STYLE_WARN, INDENT);
-		text__put_count(t, STYLE_WARN, summary->stopped_blocks, "block");
-		text__put(t, STYLE_NONE,
-			  " not shown: the process was stopped; --debugging shows them");
-		text__nl(t);
-	}
+	add_not_shown(t, summary);
 	for (size_t i = 0; i < summary->n_ignored; i++)
 		add_ignored(t, summary->ignored[i]);
 	add_reactions(t, summary->reactions);
