@@ -13,8 +13,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "cli/record_frames.h"
-#include "export/json/json.h"
-#include "export/sink.h"
+#include "export/record_reader.h"
 #include "session/event_loop.h"
 #include "symbol/modules/offline.h"
 
@@ -278,80 +277,46 @@ static int write_line(const char *line, size_t len)
 	return res || ended || putchar('\n') != EOF ? res : -errno;
 }
 
-static int put_line(struct symbolizing *c, const char *line, size_t len)
+/* What gets no new name is written as it was. Takes ownership of the record. */
+static int put_item(struct symbolizing *c, const struct record_reader *reader, int item,
+		    Jankbpf__Record *record)
 {
+	const struct strbuf *raw = &reader->raw;
+	int res = item == READ_RECORD ? put_record(c, record, reader->format) : 0;
+
+	if (res < 0)
+		return res;
+	if (res) {
+		c->unknown_cnt += reader->unknown_cnt;
+		return 0;
+	}
+	c->odd_cnt += item == READ_ODD;
+	c->long_cnt += item == READ_LONG;
+	if (reader->format == RECORD_PROTO || reader->goes_on)
+		return write_bytes(raw->data, raw->len);
+	return write_line(raw->data, raw->len);
+}
+
+static int put_records(struct symbolizing *c, FILE *file)
+{
+	struct record_reader reader;
 	Jankbpf__Record *record;
-	uint64_t unknown_cnt;
-	int res = json__read_record(line, len, &record, &unknown_cnt, NULL);
+	int res = 0, item;
 
-	if (res == -EBADMSG) {
-		c->odd_cnt++;
-		return write_line(line, len);
-	}
-	if (!res)
-		res = put_record(c, record, RECORD_JSON);
-	if (res == 1)
-		c->unknown_cnt += unknown_cnt;
-	return res ? (res < 0 ? res : 0) : write_line(line, len);
-}
-
-static int put_lines(struct symbolizing *c, FILE *file)
-{
-	struct strbuf line = STRBUF_INIT;
-	bool inside = false; /* a line that is written in parts */
-	int res = 0, got;
-
-	while (!res && (got = stream__read_line(file, &line))) {
-		if (got == -EFBIG) {
-			c->long_cnt += !inside;
-			res = write_bytes(line.data, line.len);
-		} else if (got < 0) {
-			res = got;
-		} else {
-			res = inside ? write_line(line.data, line.len)
-				     : put_line(c, line.data, line.len);
-		}
-		inside = got == -EFBIG;
-	}
-	strbuf__free(&line);
-	return res;
-}
-
-static int put_message(struct symbolizing *c, const struct strbuf *bytes, size_t head)
-{
-	Jankbpf__Record *record = jankbpf__record__unpack(NULL, bytes->len - head,
-							  (const uint8_t *)bytes->data + head);
-	int res;
-
-	c->odd_cnt += !record;
-	res = record ? put_record(c, record, RECORD_PROTO) : 0;
-	return res ? (res < 0 ? res : 0) : write_bytes(bytes->data, bytes->len);
-}
-
-static int put_messages(struct symbolizing *c, FILE *file)
-{
-	struct strbuf bytes = STRBUF_INIT;
-	size_t head;
-	int res;
-
-	while ((res = stream__read(file, &bytes, &head)) > 0) {
-		res = put_message(c, &bytes, head);
-		if (res)
-			break;
-	}
-	if (res == -EBADMSG) {
+	record_reader__init(&reader, file);
+	while (!res && (item = record_reader__next(&reader, &record)) && item != READ_TORN)
+		res = item < 0 ? item : put_item(c, &reader, item, record);
+	if (!res && item == READ_TORN)
 		log__warn("'%s': the last record is torn or longer than %d MiB, or this is no "
 			  "stream of records; the rest was left out",
 			  c->path, STREAM_RECORD_MAX >> 20);
-		res = 0;
-	}
-	strbuf__free(&bytes);
+	record_reader__free(&reader);
 	return res;
 }
 
 static int put_file(struct symbolizing *c, FILE *file, struct err *err)
 {
-	int res = stream__is_binary(file) ? put_messages(c, file) : put_lines(c, file);
+	int res = put_records(c, file);
 
 	if (ferror(file))
 		return err__set(err, errno, "cannot read '%s': %s", c->path, strerror(errno));

@@ -14,8 +14,8 @@
 #include "base/strbuf.h"
 #include "cli/commands.h"
 #include "cli/record_frames.h"
-#include "export/json/json.h"
 #include "export/record_file.h"
+#include "export/record_reader.h"
 #include "export/sink.h"
 #include "journal/journal.h"
 
@@ -25,116 +25,71 @@ static int give(struct report_input *in, const Jankbpf__Record *record)
 	return in->take(in->ctx, record);
 }
 
-/* The same of a record that is not judged again. */
+/* --- JSON Lines, protobuf */
+
+/* Lines or messages of a file that are no records. */
+struct odd {
+	uint64_t cnt;
+	uint64_t first; /* number of the line, or byte of the message */
+};
+
+static void tell_odd(struct report_input *in, const char *path, const struct odd *odd,
+		     const struct record_reader *reader)
+{
+	in->odd_cnt += odd->cnt;
+	if (odd->cnt && reader->format == RECORD_JSON)
+		log__warn("'%s': line %" PRIu64 "%s no record of jankbpf: %" PRIu64 " of %" PRIu64
+			  " lines were left out",
+			  path, odd->first, odd->cnt > 1 ? " and others are" : " is", odd->cnt,
+			  reader->line_cnt);
+	else if (odd->cnt)
+		log__warn("'%s': the message at byte %" PRIu64 " is no record of jankbpf: %" PRIu64
+			  " messages were left out",
+			  path, odd->first, odd->cnt);
+}
+
+/* Of a record that is not judged again. -EBADMSG: of a later version. */
 static int give_own(struct report_input *in, Jankbpf__Record *record)
 {
-	int res = in->mapping ? record_frames__retrace(record, in->mapping) : 0;
+	int res = record->type_case == JANKBPF__RECORD__TYPE__NOT_SET ? -EBADMSG : 0;
 
+	if (!res && in->mapping)
+		res = record_frames__retrace(record, in->mapping);
 	return res < 0 ? res : give(in, record);
 }
 
-/* --- JSON Lines */
-
-/* Lines of a file that are no records. */
-struct odd_lines {
-	uint64_t cnt, first;
-};
-
-static void tell_odd(struct report_input *in, const char *path, const struct odd_lines *odd,
-		     uint64_t line_cnt)
+static int read_records(struct report_input *in, const char *path, FILE *file)
 {
-	if (!odd->cnt)
-		return;
-	in->odd_cnt += odd->cnt;
-	log__warn("'%s': line %" PRIu64 "%s no record of jankbpf: %" PRIu64 " of %" PRIu64
-		  " lines were left out",
-		  path, odd->first, odd->cnt > 1 ? " and others are" : " is", odd->cnt, line_cnt);
-}
-
-static int give_line(struct report_input *in, const struct strbuf *line)
-{
+	struct record_reader reader;
 	Jankbpf__Record *record;
-	uint64_t unknown_cnt;
-	int res = json__read_record(line->data, line->len, &record, &unknown_cnt, NULL);
+	struct odd odd = {};
+	int res = 0, item = READ_ODD;
 
-	if (res)
-		return res;
-	res = give_own(in, record);
-	jankbpf__record__free_unpacked(record, NULL);
-	return res;
-}
-
-static int read_lines(struct report_input *in, const char *path, FILE *file)
-{
-	struct strbuf line = STRBUF_INIT;
-	struct odd_lines odd = {};
-	bool inside = false; /* a line that is longer than a record is read in parts */
-	uint64_t nr = 0;
-	int res = 0, got;
-
-	while (!res && (got = stream__read_line(file, &line))) {
-		nr += !inside;
-		if (got == 1 && !inside)
-			res = give_line(in, &line);
-		else if (got == -EFBIG || inside)
-			res = inside ? 0 : -EBADMSG;
-		else
-			res = got;
-		inside = got == -EFBIG;
+	record_reader__init(&reader, file);
+	while (!res && item != READ_TORN && (item = record_reader__next(&reader, &record))) {
+		if (item == READ_RECORD) {
+			res = give_own(in, record);
+			jankbpf__record__free_unpacked(record, NULL);
+		} else if (item == READ_ODD || item == READ_LONG) {
+			res = -EBADMSG;
+		} else if (item < 0) {
+			res = item;
+		}
 		if (res == -EBADMSG) {
-			odd.first = odd.cnt++ ? odd.first : nr;
+			uint64_t at = reader.format == RECORD_JSON ? reader.line_cnt : reader.at;
+
+			odd.first = odd.cnt++ ? odd.first : at;
 			res = 0;
 		}
 	}
-	strbuf__free(&line);
-	tell_odd(in, path, &odd, nr);
-	return res;
-}
-
-/* --- protobuf */
-
-static int give_message(struct report_input *in, const struct strbuf *bytes, size_t head)
-{
-	Jankbpf__Record *record = jankbpf__record__unpack(NULL, bytes->len - head,
-							  (const uint8_t *)bytes->data + head);
-	int res = -EBADMSG;
-
-	if (!record)
-		return res;
-	if (record->type_case != JANKBPF__RECORD__TYPE__NOT_SET)
-		res = give_own(in, record);
-	jankbpf__record__free_unpacked(record, NULL);
-	return res;
-}
-
-static int read_messages(struct report_input *in, const char *path, FILE *file)
-{
-	struct strbuf bytes = STRBUF_INIT;
-	uint64_t at = 0, odd_at = 0, odd_cnt = 0;
-	size_t head;
-	int res;
-
-	while ((res = stream__read(file, &bytes, &head)) > 0) {
-		res = give_message(in, &bytes, head);
-		if (res == -EBADMSG)
-			odd_at = odd_cnt++ ? odd_at : at;
-		else if (res)
-			break;
-		at += bytes.len;
-	}
-	if (odd_cnt)
-		log__warn("'%s': the message at byte %" PRIu64 " is no record of jankbpf: %" PRIu64
-			  " messages were left out",
-			  path, odd_at, odd_cnt);
-	if (res == -EBADMSG) {
+	tell_odd(in, path, &odd, &reader);
+	if (item == READ_TORN) {
 		log__warn("'%s': torn at byte %" PRIu64
 			  ": the rest is no whole record and was left out",
-			  path, at);
-		odd_cnt++;
-		res = 0;
+			  path, reader.at);
+		in->odd_cnt++;
 	}
-	in->odd_cnt += odd_cnt;
-	strbuf__free(&bytes);
+	record_reader__free(&reader);
 	return res;
 }
 
@@ -197,10 +152,8 @@ static int read_file(struct report_input *in, const char *path, struct err *err)
 		return err__set(err, errno, "'%s': %s", path, strerror(errno));
 	if (!is_stdin && is_journal(file))
 		res = read_journal(in, path, err);
-	else if (stream__is_binary(file))
-		res = read_messages(in, path, file);
 	else
-		res = read_lines(in, path, file);
+		res = read_records(in, path, file);
 	if (!res && ferror(file))
 		res = err__set(err, errno, "'%s': cannot read: %s", path, strerror(errno));
 	if (!is_stdin)

@@ -12,8 +12,8 @@
 #include <xxhash.h>
 
 #include "base/clock.h"
-#include "export/json/json.h"
 #include "export/record_file.h"
+#include "export/record_reader.h"
 #include "export/report/report.h"
 #include "export/values.h"
 #include "files/own_path.h"
@@ -276,22 +276,6 @@ static int read_bytes(const struct indexed_file *file, const struct indexed_reco
 	return raw->failed ? -ENOMEM : 0;
 }
 
-static int parse(int file, const struct strbuf *raw, Jankbpf__Record **ret)
-{
-	uint64_t unknown_cnt, len;
-	int head;
-
-	*ret = NULL;
-	if (record_index__format(file) == RECORD_JSON)
-		return json__read_record(raw->data, raw->len, ret, &unknown_cnt, NULL);
-	head = stream__length(raw->data, raw->len, &len);
-	if (head <= 0)
-		return -EBADMSG;
-	*ret = jankbpf__record__unpack(NULL, raw->len - (size_t)head,
-				       (const uint8_t *)raw->data + head);
-	return *ret && (*ret)->type_case != JANKBPF__RECORD__TYPE__NOT_SET ? 0 : -EBADMSG;
-}
-
 static void identify(struct indexed_record *at, const Jankbpf__Record *record)
 {
 	const Jankbpf__Block *block = report__block(record);
@@ -321,12 +305,15 @@ int record_index__read(struct record_index *index, int file, struct indexed_reco
 		       struct strbuf *raw, Jankbpf__Record **ret)
 {
 	int res = at->kind == KIND_ODD || at->len > STREAM_RECORD_MAX ? -EBADMSG : 0;
+	uint64_t unknown_cnt;
 
 	*ret = NULL;
 	if (!res)
 		res = read_bytes(&index->files[file], at, raw);
 	if (!res)
-		res = parse(file, raw, ret);
+		res = record__parse(record_index__format(file), raw, ret, &unknown_cnt);
+	if (!res && (*ret)->type_case == JANKBPF__RECORD__TYPE__NOT_SET)
+		res = -EBADMSG;
 	if (res == -EBADMSG) {
 		if (*ret)
 			jankbpf__record__free_unpacked(*ret, NULL);
