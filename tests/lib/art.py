@@ -7,7 +7,9 @@ import subprocess
 
 from live import Trace, end, start, wait_for
 
-LEVELS = 5  # of art_app.c
+LEVELS = 5  # of art_app.c and art_compiled.c
+CLASSES = 6  # of art_compiled.c
+FAULTS = ("large index", "other class", "no class", "other code", "not its class", "no DEX", "other type", "no cache")
 ENOUGH = 0.99
 PROGRAMS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "live", "programs")
 
@@ -22,6 +24,29 @@ def build(folder, name, compiler="cc", runtime=("art_runtime.c", "art_interprete
     subprocess.run([compiler, *flags, "-o", program, os.path.join(PROGRAMS, f"{name}.c"), library, "-l:liblzma.a", "-pthread",
                     f"-Wl,-rpath,{folder}"], check=True)
     return program
+
+
+def make_classes(folder):
+    """A DEX file of six classes with the same methods."""
+    files = []
+    for number in range(CLASSES):
+        text = f".class public Lcom/example/D{number};\n.super Ljava/lang/Object;\n.source \"Levels.java\"\n"
+        for level in range(LEVELS):
+            text += f".method public static level{level}()V\n    .registers 1\n    return-void\n.end method\n"
+        files.append(os.path.join(folder, f"D{number}.smali"))
+        with open(files[-1], "w", encoding="utf-8") as file:
+            file.write(text)
+    dex = os.path.join(folder, "classes.dex")
+    subprocess.run(["smali", "assemble", "-o", dex, *files], check=True, capture_output=True)
+    return dex
+
+
+def build_compiled(folder, compiler="cc"):
+    """The command of art_compiled.c: with its DEX file and its base.odex."""
+    odex = os.path.join(folder, "base.odex")
+    subprocess.run([compiler, "-shared", "-nostdlib", "-s", "-Wl,--no-eh-frame-hdr,--build-id=none,-soname,base.odex", "-o", odex,
+                    os.path.join(PROGRAMS, "art_compiled_odex.S")], check=True)
+    return [build(folder, "art_compiled", compiler, ["art_runtime.c"]), make_classes(folder), odex]
 
 
 def turns_of(path):
@@ -103,3 +128,30 @@ def check_names(tap, turns, blocks, least, shed=False):
     tap.check(whole >= ENOUGH * stacks, f"{whole} stacks reach main")
     tap.check(named >= ENOUGH * frames > 0, f"{named} of {frames} methods have their names", *bare[:3])
     tap.check(not wrong, f"{len(wrong)} of {stacks} stacks have a wrong name", *wrong[:3])
+
+
+def check_compiled(tap, turns, blocks, least, shed=False):
+    """The methods on all stacks of the handlers of art_compiled.c: named by a right ArtMethod, never by a faulty one."""
+    named = {"base.odex": [0, 0], "JIT memory": [0, 0]}
+    faulty = dict.fromkeys(FAULTS, 0)
+    wrong, bare = [], []
+    for block in blocks:
+        turn = turn_of(turns, block)
+        for sample in filter(is_spinning, block["samples"] if turn is not None else []):
+            whole = any(frame.get("function") == "main" for frame in sample["stack"])
+            found = [frame.get("function") for frame in sample["stack"] if frame.get("language") == "java"]
+            want = [f"com.example.D{turn % CLASSES}.level{level}" for level in reversed(range(LEVELS))]
+            if turn % 2:
+                faulty[FAULTS[turn // 2 % len(FAULTS)]] += 1
+                wrong += [(turn, found)] if any(found) else []
+            elif whole or not shed:
+                count = named["JIT memory" if turn // 2 % 2 else "base.odex"]
+                right = sum(a == b for a, b in zip(found, want)) if whole and len(found) == LEVELS else 0
+                count[0] += right
+                count[1] += LEVELS
+                wrong += [(turn, found)] if set(found) - set(want) else []
+                bare += [(turn, found)] if right < LEVELS else []
+    for where, (right, of) in named.items():
+        tap.check(right >= ENOUGH * of >= ENOUGH * LEVELS * least / 2, f"{right} of {of} methods in {where} have their names", *bare[:3])
+    tap.check(all(faulty.values()), f"stacks with faulty methods: {faulty}")
+    tap.check(not wrong, f"{len(wrong)} stacks have a wrong name, or one by a faulty method", *wrong[:3])

@@ -351,7 +351,7 @@ static inline uint32_t vm__frame_size(struct hotspot_image *im, uint32_t at)
 	target_memory__begin(im->target, "/proc", getpid());
 	do {
 		im->reader.later = false;
-		ret = language_hotspot.frame_size(im->hs, vm__addr(im, at));
+		ret = language_hotspot.frame_size(im->hs, vm__addr(im, at), 0, NULL);
 	} while (im->reader.later && target_memory__fetch(im->target));
 	return ret;
 }

@@ -28,7 +28,8 @@ static int open_file(const struct elf *elf, void **ret)
 {
 	struct art_file file = { .is64 = elf->is64,
 				 .wide = elf->machine != EM_386,
-				 .tagged = elf->machine == EM_AARCH64 };
+				 .tagged = elf->machine == EM_AARCH64,
+				 .link = elf->machine == EM_AARCH64 ? 30 : 16 };
 	int res = elf__each_named(elf, SHT_DYNSYM, take_symbol, &file);
 
 	if (res || !file.jit)
@@ -94,13 +95,15 @@ static bool find_place(void *state, const struct native_frame *frame, uint64_t *
 		return true;
 	}
 	if (frame->in_file)
-		return false;
+		return art_method__place(art, frame, ret_key);
 	if (!update(art))
 		return miss(frame, ret_key);
 	sym = art_jit__find(art, frame->pc - !frame->exact, art->stack_ns, &file);
 	if (!sym && !art->jit.complete)
 		return miss(frame, ret_key);
-	if (!sym || !names__get(&file->tab.names, sym->name, name, sizeof(name)))
+	if (!sym)
+		return art_method__place(art, frame, ret_key);
+	if (!names__get(&file->tab.names, sym->name, name, sizeof(name)))
 		return false;
 	key[0] = sym->addr;
 	key[1] = file->ts_ns;
@@ -122,6 +125,16 @@ static const struct cfi_row *find_row(void *state, uint64_t pc, bool exact, stru
 	if (update(art) && art_jit__find(art, pc - !exact, art->stack_ns, &file))
 		*ret_cfi = art_jit__cfi(art, file);
 	return *ret_cfi ? cfi__row(*ret_cfi, pc, exact) : NULL;
+}
+
+static uint32_t frame_size(void *state, uint64_t pc, uint64_t top, uint32_t *ret_saved)
+{
+	struct art_method method;
+
+	if (!art_method__read(state, top, pc, &method))
+		return 0;
+	*ret_saved = method.saved;
+	return method.frame_sz;
 }
 
 static size_t bytes(const void *state)
@@ -152,6 +165,7 @@ const struct language language_art = {
 	.start = start,
 	.place = find_place,
 	.row = find_row,
+	.frame_size = frame_size,
 	.bytes = bytes,
 	.end = end,
 };

@@ -47,6 +47,7 @@ struct art_file {
 	uint64_t dex;	 /* address of __dex_debug_descriptor; 0: none, before Android 9 */
 	bool is64, wide; /* wide: 64-bit numbers are aligned, as everywhere but on x86-32 */
 	bool tagged;	 /* the top byte of a pointer is not part of the address: arm64 */
+	uint8_t link;	 /* bit of the return address in a mask of saved registers */
 };
 
 /* The forms of an entry. */
@@ -129,6 +130,17 @@ struct art_dex {
 	uint8_t id[ART_DEX_ID]; /* all 0: never READY */
 	uint32_t listed;	/* `lock` of the list when it was last seen there */
 	uint64_t used;		/* tick of its last use */
+};
+
+/* An ArtMethod. No gaps: it is hashed as it is. */
+struct art_method {
+	uint64_t at, entry; /* entry: where its code begins */
+	uint32_t class;	    /* address */
+	uint32_t index;	    /* of its method id */
+	uint32_t code_sz;
+	uint32_t frame_sz; /* bytes up to the caller's stack pointer; 0: not known */
+	uint32_t saved;	   /* registers below the return address, the highest one first */
+	uint32_t size;	   /* of the ArtMethod */
 };
 
 /* A process. */
@@ -239,6 +251,23 @@ uint64_t art_source__header(struct art *art, uint64_t addr);
  */
 void art_dex__place(struct art *art, const struct native_frame *frame, uint64_t *ret_key);
 void art_dex__free(struct art *art);
+
+/*
+ * Opens the known file of the stack's time that begins at an address, for reads through
+ * art->windows. NULL: there is none; or reader->cut: not yet. Call art_source__close in any case.
+ */
+struct art_dex *art_dex__open(struct art *art, uint64_t begin);
+
+/* Whether what was read since is the file's own. False also when that is not known. */
+bool art_dex__stands(struct art *art, struct art_dex *dex);
 size_t art_dex__bytes(const struct art *art);
+
+/* --- art_method.c: compiled methods by their ArtMethod; 64 bits only */
+
+/* Reads the ArtMethod at an address if its code contains pc. reader->later: not yet. */
+bool art_method__read(struct art *art, uint64_t at, uint64_t pc, struct art_method *ret);
+
+/* As language.place, by frame->method. */
+bool art_method__place(struct art *art, const struct native_frame *frame, uint64_t *ret_key);
 
 #endif

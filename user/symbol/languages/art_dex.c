@@ -262,6 +262,20 @@ static struct art_dex *latest_of(struct art *art, uint64_t at)
 	return ret;
 }
 
+bool art_dex__stands(struct art *art, struct art_dex *dex)
+{
+	uint8_t id[ART_DEX_ID];
+
+	if (!read_id(art, dex, id)) {
+		art->reader->cut = true;
+		return false;
+	}
+	if (!memcmp(id, dex->id, sizeof(id)))
+		return true;
+	retire(art, dex);
+	return false;
+}
+
 /* Names of the method in the files that may have it. */
 struct found {
 	char name[DEX_NAME_MAX], file[DEX_FILE_MAX];
@@ -275,7 +289,6 @@ static void find_in(struct art *art, struct art_dex *of, const struct native_fra
 {
 	struct found found = { .cnt = 1 };
 	struct dex_method method;
-	uint8_t id[ART_DEX_ID];
 
 	if (!make_ready(art, of))
 		return;
@@ -288,11 +301,7 @@ static void find_in(struct art *art, struct art_dex *of, const struct native_fra
 		dex_method__file(&of->dex, &art->windows, &method, found.file);
 		if (!frame->dex_begins)
 			found.line = dex_method__line(&of->dex, &art->windows, &method);
-		if (!read_id(art, of, id)) {
-			art->reader->cut = true;
-		} else if (memcmp(id, of->id, sizeof(id))) {
-			retire(art, of);
-		} else if (ret->cnt != 1 || strcmp(ret->name, found.name)) {
+		if (art_dex__stands(art, of) && (ret->cnt != 1 || strcmp(ret->name, found.name))) {
 			found.cnt += ret->cnt;
 			*ret = found;
 		}
@@ -340,6 +349,34 @@ static bool find_unlisted(struct art *art, uint64_t at)
 	art_source__close(art);
 	take_time(art, begin_ns);
 	return found;
+}
+
+/* The file of the stack's time that begins there. */
+static struct art_dex *begins_at(struct art *art, uint64_t begin)
+{
+	for (size_t i = 0; i < art->dex_cnt; i++) {
+		struct art_dex *each = &art->dexes[i];
+
+		if (each->entry.symfile == begin && is_usable(each) && was_there(art, each) &&
+		    is_listed(art, each))
+			return each;
+	}
+	return NULL;
+}
+
+struct art_dex *art_dex__open(struct art *art, uint64_t begin)
+{
+	struct art_dex *ret;
+
+	if (!update(art)) {
+		art->reader->cut = true;
+		return NULL;
+	}
+	ret = begins_at(art, begin);
+	if (!ret || !make_ready(art, ret))
+		return NULL;
+	art->windows_left = ART_NAME_WINDOWS;
+	return art_source__open(art, begin, &ret->source) ? ret : NULL;
 }
 
 static void count_unknown(struct art *art)

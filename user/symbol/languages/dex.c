@@ -511,20 +511,37 @@ static size_t class_name(const struct dex *dex, struct dex_bytes *bytes, uint32_
 	return len;
 }
 
+static uint64_t method_id(const struct dex *dex, const struct dex_method *method)
+{
+	return dex->base + dex->methods.off + (uint64_t)method->index * METHOD_ID_SZ;
+}
+
+uint32_t dex_method__type(const struct dex *dex, struct dex_bytes *bytes,
+			  const struct dex_method *method)
+{
+	return dex__word(bytes, method_id(dex, method)) & 0xffff;
+}
+
+uint32_t dex_method__class(const struct dex *dex, struct dex_bytes *bytes,
+			   const struct dex_method *method)
+{
+	return class_word(dex, bytes, method->class_def, 0);
+}
+
 bool dex_method__name(const struct dex *dex, struct dex_bytes *bytes,
 		      const struct dex_method *method, char *ret)
 {
-	uint64_t id = dex->base + dex->methods.off + (uint64_t)method->index * METHOD_ID_SZ;
 	size_t len;
 
 	*ret = '\0';
 	if (method->index >= dex->methods.cnt)
 		return false;
-	len = class_name(dex, bytes, dex__word(bytes, id) & 0xffff, ret, DEX_NAME_MAX - 2);
+	len = class_name(dex, bytes, dex_method__type(dex, bytes, method), ret, DEX_NAME_MAX - 2);
 	if (!len)
 		return false;
 	ret[len++] = '.';
-	return string_of(dex, bytes, dex__word(bytes, id + 4), ret + len, DEX_NAME_MAX - len);
+	return string_of(dex, bytes, dex__word(bytes, method_id(dex, method) + 4), ret + len,
+			 DEX_NAME_MAX - len);
 }
 
 void dex_method__file(const struct dex *dex, struct dex_bytes *bytes,

@@ -107,6 +107,12 @@ void dex_method__file(const struct dex *dex, struct dex_bytes *bytes,
 uint32_t dex_method__line(const struct dex *dex, struct dex_bytes *bytes,
 			  const struct dex_method *method);
 
+/* The types of a method's id, and of the class at method->class_def, by their indexes. */
+uint32_t dex_method__type(const struct dex *dex, struct dex_bytes *bytes,
+			  const struct dex_method *method);
+uint32_t dex_method__class(const struct dex *dex, struct dex_bytes *bytes,
+			   const struct dex_method *method);
+
 /* The number of 4 bytes at a position; 0: not there. */
 uint32_t dex__word(struct dex_bytes *bytes, uint64_t at);
 

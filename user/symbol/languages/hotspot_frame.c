@@ -172,7 +172,7 @@ static bool find_place(void *state, const struct native_frame *frame, uint64_t *
 
 #define FRAME_WORDS_MAX (1u << 16)
 
-static uint32_t frame_size(void *state, uint64_t pc)
+static uint32_t frame_size(void *state, uint64_t pc, uint64_t top, uint32_t *ret_saved)
 {
 	struct hotspot *hs = state;
 	struct hs_code code;

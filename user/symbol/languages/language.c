@@ -400,7 +400,8 @@ const struct cfi_row *language__row(struct process_env *env, struct process *pro
 	return state->language->row(state->state, pc, exact, ret_cfi);
 }
 
-uint32_t language__frame_size(struct process_env *env, struct process *process, uint64_t pc)
+uint32_t language__frame_size(struct process_env *env, struct process *process, uint64_t pc,
+			      uint64_t top, uint32_t *ret_saved)
 {
 	const struct region *region;
 	struct language_process *state = process_of(env, process, &region);
@@ -411,7 +412,7 @@ uint32_t language__frame_size(struct process_env *env, struct process *process, 
 	begin_stack(env, process, state);
 	do {
 		state->reader.later = false;
-		ret = state->language->frame_size(state->state, pc);
+		ret = state->language->frame_size(state->state, pc, top, ret_saved);
 	} while (state->reader.later && target_memory__fetch(state->reader.mem));
 	return state->reader.later ? 0 : ret;
 }

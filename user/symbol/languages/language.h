@@ -36,6 +36,7 @@ struct native_frame {
 	uint64_t fp; /* 0: not known, or the words are not; only in code that was made */
 	uint64_t words[NATIVE_WORDS]; /* words[i]: at fp - 8 * (i + 1); 0: below the frame */
 	uint64_t bytecode; /* register that HotSpot's interpreter uses for it; 0: not known */
+	uint64_t method;   /* lowest word of a frame in ART's code, its ArtMethod; 0: not known */
 	uint64_t dex;	 /* of ART's interpreters: address of the bytecode, see dex_frame; else 0 */
 	uint32_t index;	 /* of its address in struct unwound */
 	bool exact;	 /* interrupted there; false: a call returns there */
@@ -93,10 +94,12 @@ struct language {
 	 */
 	const struct cfi_row *(*row)(void *state, uint64_t pc, bool exact, struct cfi **ret_cfi);
 	/*
-	 * Bytes from the stack pointer, at a call in code that the runtime made, to its caller's;
-	 * 0: not known. Op NULL: the runtime does not tell.
+	 * Bytes from the stack pointer to the caller's, of a frame at a call in code that the
+	 * runtime made; 0: not known. top: the frame's lowest word. *ret_saved (ART): the machine's
+	 * numbers of registers that are below the return address, the highest one first. Op NULL:
+	 * the runtime does not tell.
 	 */
-	uint32_t (*frame_size)(void *state, uint64_t pc);
+	uint32_t (*frame_size)(void *state, uint64_t pc, uint64_t top, uint32_t *ret_saved);
 };
 
 extern const struct language language_v8;      /* v8_frame.c */
@@ -164,7 +167,8 @@ const struct cfi_row *language__row(struct process_env *env, struct process *pro
 				    bool exact, struct cfi **ret_cfi);
 
 /* As language.frame_size. Reads the process's memory. */
-uint32_t language__frame_size(struct process_env *env, struct process *process, uint64_t pc);
+uint32_t language__frame_size(struct process_env *env, struct process *process, uint64_t pc,
+			      uint64_t top, uint32_t *ret_saved);
 
 /*
  * Fills a frame for a function that language__read added. Returns false when its name is not known:

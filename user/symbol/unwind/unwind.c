@@ -184,17 +184,21 @@ static void note_frame(struct walk *w)
 {
 	struct native_frame *frame = &w->frames[w->frame_cnt];
 	bool framed = w->arch->word == 8 && w->arch->fp != NO_REG;
+	bool art = walk__is_in_art(&w->at);
+	uint64_t sp;
 
-	if (!w->at.region->mapped->is_art_jit && (!walk__is_managed(&w->at) || !framed))
+	if (!art && !w->at.region->mapped->is_art_jit && (!walk__is_managed(&w->at) || !framed))
 		return;
 	*frame = (struct native_frame){ .pc = w->at.pc, .exact = w->at.exact };
 	framed = framed && note_words(w, frame);
-	if (!framed && w->at.region->mapped->kind == MAPPED_FILE)
+	if (!framed && !art && w->at.region->mapped->kind == MAPPED_FILE)
 		return;
 	if (!framed) /* some may be there */
 		*frame = (struct native_frame){ .pc = w->at.pc, .exact = w->at.exact };
 	if (frame->exact)
 		walk__reg(w, w->arch->bytecode, &frame->bytecode);
+	if (art && walk__reg(w, w->arch->sp, &sp))
+		walk__word(w, sp, &frame->method);
 	frame->in_file = w->at.region->mapped->kind == MAPPED_FILE;
 	frame->index = w->ret->cnt - 1;
 	w->frame_cnt++;

@@ -158,6 +158,9 @@ enum unwind_step unwind_frame__step(struct walk *w, uint64_t *pc)
 
 	if (walk__is_in_java(w, &w->at))
 		return unwind_java__step(w, pc);
+	took = unwind_art__step(w, pc);
+	if (took != STEP_NONE)
+		return took;
 	took = unwind_go__step(w, pc);
 	if (took != STEP_NONE)
 		return took;

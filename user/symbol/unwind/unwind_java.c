@@ -182,17 +182,18 @@ static enum unwind_step step_sized(struct walk *w, uint64_t *pc)
 {
 	unsigned word = w->arch->word;
 	uint64_t sp, fp, size;
+	uint32_t none;
 
 	if (w->at.exact || !walk__reg(w, w->arch->sp, &sp))
 		return STEP_NONE;
-	size = language__frame_size(w->env, w->process, w->at.pc - 1);
+	size = language__frame_size(w->env, w->process, w->at.pc - 1, 0, &none);
 	if (size < 2 * word || size > FRAME_MAX)
 		return STEP_NONE;
 	sp += size;
 	if (!walk__word(w, sp - word, pc) || !walk__word(w, sp - 2 * word, &fp))
 		return w->why == STACK_END_ASTRAY ? STEP_NONE : STEP_ENDS;
 	/* A method that is being replaced has put an address of its own there. */
-	if (!is_caller(w, *pc) && !language__frame_size(w->env, w->process, *pc - 1))
+	if (!is_caller(w, *pc) && !language__frame_size(w->env, w->process, *pc - 1, 0, &none))
 		return STEP_NONE;
 	return go(w, sp, true, fp);
 }

@@ -6,8 +6,8 @@
 #define SCAN_WORDS 256
 #define SCAN_CALLS 16
 
-/* DWARF register numbers, by the number in x86 instructions. */
-static const uint8_t dwarf_of[PATH_REGS] = { 0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15 };
+const uint8_t unwind_return__dwarf_of[PATH_REGS] = { 0, 2, 1,  3,  7,  6,  4,  5,
+						     8, 9, 10, 11, 12, 13, 14, 15 };
 
 enum proof { REFUTED, UNPROVEN, PROVEN };
 
@@ -108,7 +108,7 @@ static void set_regs(struct walk *w, const struct path_state *by)
 	for (unsigned i = 0; by && i < PATH_REGS; i++) {
 		const struct path_slot *slot = &by->regs[i];
 		bool ok = slot->base == PATH_KEPT
-				  ? walk__reg(w, dwarf_of[i], &values[i])
+				  ? walk__reg(w, unwind_return__dwarf_of[i], &values[i])
 				  : walk__slot(w, slot, &addr) && walk__word(w, addr, &values[i]);
 
 		known |= (uint64_t)ok << i;
@@ -116,7 +116,7 @@ static void set_regs(struct walk *w, const struct path_state *by)
 	w->known = 0;
 	for (unsigned i = 0; i < PATH_REGS; i++)
 		if (known >> i & 1)
-			walk__set(w, dwarf_of[i], values[i]);
+			walk__set(w, unwind_return__dwarf_of[i], values[i]);
 	w->known &= w->arch->saved;
 }
 
@@ -126,7 +126,7 @@ bool unwind_return__keeps(struct walk *w, unsigned reg, uint64_t slot)
 	unsigned kept = 0, i = 0;
 	uint64_t at;
 
-	while (i < PATH_REGS && dwarf_of[i] != reg)
+	while (i < PATH_REGS && unwind_return__dwarf_of[i] != reg)
 		i++;
 	if (w->arch->machine != EM_X86_64 || i == PATH_REGS)
 		return false;

@@ -156,6 +156,9 @@ bool walk__is_handler_return(struct walk *w, uint64_t pc, struct unwind_place *r
  */
 bool walk__is_managed(const struct unwind_place *place);
 
+/* unwind_art.c: returns true in code that ART compiled, without a table. */
+bool walk__is_in_art(const struct unwind_place *place);
+
 /* --- steps */
 
 /* unwind_table.c: step by the unwind table */
@@ -171,6 +174,8 @@ enum unwind_step unwind_frame__step(struct walk *w, uint64_t *pc);
 enum unwind_step unwind_go__step(struct walk *w, uint64_t *pc);
 /* unwind_return.c: step without a table and without a frame pointer, by the instructions */
 enum unwind_step unwind_return__step(struct walk *w, uint64_t *pc);
+/* unwind_art.c: step from a compiled method of ART without a table. As unwind_java__step. */
+enum unwind_step unwind_art__step(struct walk *w, uint64_t *pc);
 /* unwind_java.c: step from HotSpot's JIT code. Returns STEP_TO, STEP_NONE or STEP_ENDS. */
 enum unwind_step unwind_java__step(struct walk *w, uint64_t *pc);
 
@@ -190,6 +195,9 @@ bool unwind_return__keeps(struct walk *w, unsigned reg, uint64_t slot);
 #define PATH_REGS	16
 #define PATH_RESULT_MAX 4
 #define PATH_RBP	5 /* in the numbering of x86 instructions */
+
+/* unwind_return.c: DWARF register numbers, by the number in x86 instructions. */
+extern const uint8_t unwind_return__dwarf_of[PATH_REGS];
 
 /* State at an address on a path. */
 struct path_state {
