@@ -112,6 +112,7 @@ static inline struct block *fixture__new(uint64_t duration_ns, const char *proce
 }
 
 #include "tests/unit/export_fixture_chain.h"
+#include "tests/unit/message_fixture.h"
 
 /* A tick in Lua's table look-up, with an inlined frame and recursion. */
 static inline void fixture__lua_tick(struct block *b, struct sample tick, uint64_t offset)
@@ -361,17 +362,20 @@ static inline struct block *fixture__bare(void)
 static inline void fixture__add_hostile_message(struct block *b)
 {
 	const struct jank_rec_message raw = { .mark = 1 };
-	struct message *m = b->message = message__new(&raw);
+	const struct message m = {
+		.what = "\x1b[2J = \r\n-12",
+		.handler = { "", "", UINT64_MAX >> 11 },
+		.callback = { "f<a&b>(\r\nc)", "/\n/lib\x7f.so", 0 },
+		.source = { "\xff\xfe\u202e", NULL, 0 },
+		.fd = { INT32_MAX, UINT32_MAX, "unix @\n\nstack = \x80", NULL },
+		.also = { { 0, 0, NULL, NULL } },
+		.also_cnt = 1,
+		.ready_cnt = UINT32_MAX,
+		.was_queued = true,
+		.queued_ns = UINT64_MAX >> 11,
+	};
 
-	m->what = strdup("\x1b[2J = \r\n-12");
-	m->handler = (struct message_name){ strdup(""), strdup(""), UINT64_MAX >> 11 };
-	m->callback = (struct message_name){ strdup("f<a&b>(\r\nc)"), strdup("/\n/lib\x7f.so"), 0 };
-	m->source = (struct message_name){ strdup("\xff\xfe\u202e"), NULL, 0 };
-	m->fd = (struct message_fd){ INT32_MAX, UINT32_MAX, strdup("unix @\n\nstack = \x80") };
-	m->also[m->also_cnt++] = (struct message_fd){ 0, 0, NULL };
-	m->ready_cnt = UINT32_MAX;
-	m->was_queued = true;
-	m->queued_ns = UINT64_MAX >> 11;
+	message_fixture__set(b, &raw, &m);
 }
 
 /* Names as an attacker would choose them. */
@@ -454,7 +458,15 @@ static inline struct block *fixture__qt(void)
 {
 	const struct jank_rec_message raw = { .mark = 1 };
 	struct block *b = fixture__new(23 * FIXTURE_MS, "kcalc", 4300, 4300);
-	struct message *m = b->message = message__new(&raw);
+	const struct message m = {
+		.what = "QTimerEvent",
+		.handler = { "app::Window<int>", "/usr/bin/kcalc", 0 },
+		.callback = { NULL, "/usr/lib/libx.so", 0x1234 },
+		.source = { "frame clock", NULL, 0 },
+		.fd.fd = -1,
+		.was_queued = true,
+		.queued_ns = 35 * FIXTURE_MS,
+	};
 
 	b->state_ns[JANK_STATE_SLEEP] = 23 * FIXTURE_MS;
 	SAMPLE(b,
@@ -464,13 +476,7 @@ static inline struct block *fixture__qt(void)
 				 .syscall = 230,
 				 .syscall_name = "clock_nanosleep" }),
 	       KERNEL("do_nanosleep", 0x63));
-	m->what = strdup("QTimerEvent");
-	m->handler =
-		(struct message_name){ strdup("app::Window<int>"), strdup("/usr/bin/kcalc"), 0 };
-	m->callback = (struct message_name){ NULL, strdup("/usr/lib/libx.so"), 0x1234 };
-	m->source = (struct message_name){ strdup("frame clock"), NULL, 0 };
-	m->was_queued = true;
-	m->queued_ns = 35 * FIXTURE_MS;
+	message_fixture__set(b, &raw, &m);
 	b->cause = (struct cause){ .kind = "sleep", .share = 0.998, .signature = "77" };
 	return b;
 }
@@ -480,13 +486,16 @@ static inline struct block *fixture__ready(void)
 {
 	const struct jank_rec_message raw = { .ready_got = 3 };
 	struct block *b = fixture__new(312 * FIXTURE_MS, "redis-server", 4242, 4242);
-	struct message *m = b->message = message__new(&raw);
+	const struct message m = {
+		.fd = { 8, 0x2011, "tcp 127.0.0.1:6379->127.0.0.1:51234", NULL },
+		.also = { { 9, 0x40000001, "eventfd 12", NULL } },
+		.also_cnt = 1,
+		.ready_cnt = 5,
+	};
 
 	b->state_ns[JANK_STATE_RUNNING] = 312 * FIXTURE_MS;
 	b->ready_cnt = 5;
-	m->ready_cnt = 5;
-	m->fd = (struct message_fd){ 8, 0x2011, strdup("tcp 127.0.0.1:6379->127.0.0.1:51234") };
-	m->also[m->also_cnt++] = (struct message_fd){ 9, 0x40000001, strdup("eventfd 12") };
+	message_fixture__set(b, &raw, &m);
 	b->cause = (struct cause){ .kind = "cpu", .share = 1, .signature = "78" };
 	return b;
 }
@@ -495,12 +504,11 @@ static inline struct block *fixture__ready(void)
 static inline struct block *fixture__timer(void)
 {
 	const struct jank_rec_message raw = { .ready_got = 1 };
+	const struct message m = { .fd = { 8, 1, "timerfd every 1.00 s", NULL }, .ready_cnt = 1 };
 	struct block *b = fixture__new(101 * FIXTURE_MS, "redis-server", 4242, 4242);
 
 	b->state_ns[JANK_STATE_RUNNING] = 101 * FIXTURE_MS;
-	b->message = message__new(&raw);
-	b->message->ready_cnt = 1;
-	b->message->fd = (struct message_fd){ 8, 1, strdup("timerfd every 1.00 s") };
+	message_fixture__set(b, &raw, &m);
 	return b;
 }
 

@@ -193,21 +193,20 @@ static void test_long(void)
 static struct block *with_message(bool named)
 {
 	const struct jank_rec_message raw = { .mark = 1 };
+	const struct message none = { .fd.fd = -1 }, m = {
+		.what = "wh\"at\n",
+		.handler = { "H", "/lib/h.so", 0 },
+		.callback = { NULL, "/lib/c.so", 4660 },
+		.fd = { 8, 0x11, "tcp a->b", NULL },
+		.also = { { 9, 0, NULL, NULL } },
+		.also_cnt = 1,
+		.ready_cnt = 5,
+		.was_queued = true,
+		.queued_ns = 35,
+	};
 	struct block *block = fixture__bare();
-	struct message *m = message__new(&raw);
 
-	message__free(block->message);
-	block->message = m;
-	if (!named)
-		return block;
-	m->what = strdup("wh\"at\n");
-	m->handler = (struct message_name){ strdup("H"), strdup("/lib/h.so"), 0 };
-	m->callback = (struct message_name){ NULL, strdup("/lib/c.so"), 4660 };
-	m->fd = (struct message_fd){ 8, 0x11, strdup("tcp a->b") };
-	m->also[m->also_cnt++] = (struct message_fd){ 9, 0, NULL };
-	m->ready_cnt = 5;
-	m->was_queued = true;
-	m->queued_ns = 35;
+	message_fixture__set(block, &raw, named ? &m : &none);
 	return block;
 }
 
@@ -215,25 +214,25 @@ static void test_message(void)
 {
 	struct block *block = with_message(true), *again = with_message(false);
 	struct answers *a = answers_of(block);
-	const struct message *m = again->message;
+	struct message m;
 
-	is_int(answers__message(a, again), 0, "its block gets the message");
-	is_int(answers__message(a, again), 0, "a second write adds nothing");
-	is_str(m->what, "wh\"at?", "its `what`");
-	ok(!strcmp(m->handler.symbol, "H") && !strcmp(m->handler.module, "/lib/h.so"),
-	   "its handler");
-	ok(!m->callback.symbol && m->callback.offset == 4660, "its callback without a name");
-	ok(!m->source.symbol && !m->source.module, "no source");
-	ok(m->fd.fd == 8 && m->fd.events == 0x11 && !strcmp(m->fd.target, "tcp a->b"),
+	is_int(answers__waited(a, again), 0, "its block gets the message");
+	is_int(answers__waited(a, again), 0, "a second write adds nothing");
+	m = message_fixture__of(again);
+	is_str(m.what, "wh\"at?", "its `what`");
+	ok(!strcmp(m.handler.symbol, "H") && !strcmp(m.handler.module, "/lib/h.so"), "its handler");
+	ok(!m.callback.symbol && m.callback.offset == 4660, "its callback without a name");
+	ok(!m.source.symbol && !m.source.module, "no source");
+	ok(m.fd.fd == 8 && !strcmp(m.fd.words, "in|hup") && !strcmp(m.fd.target, "tcp a->b"),
 	   "its descriptor");
-	ok(m->also_cnt == 1 && m->also[0].fd == 9 && m->ready_cnt == 5,
-	   "the other ready descriptors");
-	ok(m->was_queued && m->queued_ns == 35, "and the time in the queue");
+	ok(m.also_cnt == 1 && m.also[0].fd == 9 && m.ready_cnt == 5, "the other ready descriptors");
+	ok(m.was_queued && m.queued_ns == 35, "and the time in the queue");
 	block__free(again);
 	again = with_message(false);
 	again->start_ns++;
-	answers__message(a, again);
-	ok(!message__is_known(again->message), "the message of another block does not apply");
+	answers__waited(a, again);
+	m = message_fixture__of(again);
+	ok(!message_fixture__is_known(&m), "the message of another block does not apply");
 	block__free(again);
 	block__free(block);
 	answers__free(a);
@@ -242,18 +241,16 @@ static void test_message(void)
 /* Invalid members, and more descriptors than a message has. */
 static void test_bad_message(void)
 {
-	Jankbpf__JournalAnswers answers = JANKBPF__JOURNAL_ANSWERS__INIT;
 	Jankbpf__Block from = JANKBPF__BLOCK__INIT;
 	Jankbpf__Message message = JANKBPF__MESSAGE__INIT;
 	Jankbpf__Symbol symbol = JANKBPF__SYMBOL__INIT;
 	Jankbpf__ReadyFd fd = JANKBPF__READY_FD__INIT, *fds[100];
-	uint32_t events[200] = { 0 };
 	struct block *block = with_message(false);
+	struct record *builder = record__new();
+	const Jankbpf__Message *got;
 
-	is_int(answers__take_message(block->message, &answers), 0,
-	       "a message of another type is not taken as a block");
-	answers.block = &from;
-	is_int(answers__take_message(block->message, &answers), 0, "nor as a message");
+	is_int(answers__take_waited(block, &from), 0, "a block without a message is read");
+	ok(!record__of_block(builder, block)->block->message, "and gives none");
 	from.message = &message;
 	message.handler = message.callback = message.source = &symbol;
 	SET(&message, fd, INT32_MIN);
@@ -262,13 +259,13 @@ static void test_bad_message(void)
 		fds[i] = &fd;
 	message.also_ready = fds;
 	message.n_also_ready = 100;
-	answers.events = events;
-	answers.n_events = 200;
-	is_int(answers__take_message(block->message, &answers), 0, "invalid values are read");
-	ok(block->message->fd.fd == -1 && !block->message->what && !block->message->was_queued &&
-		   block->message->also_cnt < JANK_READY_MAX && block->message->also[0].fd == -1,
+	is_int(answers__take_waited(block, &from), 0, "invalid values are read");
+	got = record__of_block(builder, block)->block->message;
+	ok(!got || (!got->has_fd && !got->what && !got->has_queued_ns &&
+		    got->n_also_ready < JANK_READY_MAX && !got->also_ready[0]->has_fd),
 	   "but give nothing");
 	block__free(block);
+	record__free(builder);
 }
 
 /* Callers of another stack, an invalid end reason, too many frames of an interpreter. */

@@ -33,42 +33,36 @@ static const struct {
 	{ NULL, NULL, NULL, NULL, NULL, 0, "" },
 };
 
-static char *copy(const char *str)
-{
-	return str ? strdup(str) : NULL;
-}
-
 /* The phrase of the record's message. */
-static void add_phrase(struct strbuf *sb, struct message *message)
+static void add_phrase(struct strbuf *sb, const struct message *m)
 {
+	const struct jank_rec_message raw = { .mark = 0 };
 	struct block *block = fixture__bare();
 
-	block->message = message;
+	message_fixture__set(block, &raw, m);
 	message__add_phrase(sb, fixture__record(block)->block->message);
-	block->message = NULL;
 	block__free(block);
 }
 
 static void test_phrases(void)
 {
-	const struct jank_rec_message raw = { .mark = 0 };
 	struct strbuf sb = STRBUF_INIT;
 
 	for (size_t i = 0; i < sizeof(phrases) / sizeof(*phrases); i++) {
-		struct message *m = message__new(&raw);
+		const struct message m = {
+			.what = phrases[i].what,
+			.handler.symbol = phrases[i].handler,
+			.callback.symbol = phrases[i].callback,
+			.callback.module = phrases[i].callback ? "/lib/x.so" : NULL,
+			.source.symbol = phrases[i].source,
+			.fd.fd = phrases[i].target ? 7 : -1,
+			.fd.target = phrases[i].target,
+			.ready_cnt = phrases[i].ready_cnt,
+		};
 
-		m->what = copy(phrases[i].what);
-		m->handler.symbol = copy(phrases[i].handler);
-		m->callback.symbol = copy(phrases[i].callback);
-		m->callback.module = copy(phrases[i].callback ? "/lib/x.so" : NULL);
-		m->source.symbol = copy(phrases[i].source);
-		m->fd.fd = phrases[i].target ? 7 : -1;
-		m->fd.target = copy(phrases[i].target);
-		m->ready_cnt = phrases[i].ready_cnt;
 		strbuf__reset(&sb);
-		add_phrase(&sb, m);
+		add_phrase(&sb, &m);
 		is_str(strbuf__str(&sb), phrases[i].want, "%s", phrases[i].want);
-		message__free(m);
 	}
 	strbuf__reset(&sb);
 	message__add_phrase(&sb, NULL);
@@ -78,19 +72,16 @@ static void test_phrases(void)
 
 static void test_bare(void)
 {
-	const struct jank_rec_message raw = { .mark = 0 };
-	struct message *m = message__new(&raw);
+	struct message m = { .fd.fd = 7 };
 	struct strbuf sb = STRBUF_INIT;
 
-	m->fd.fd = 7;
-	add_phrase(&sb, m);
+	add_phrase(&sb, &m);
 	is_str(strbuf__str(&sb), "fd 7", "a descriptor with an unknown target");
-	m->callback.module = strdup("/usr/lib/libx.so");
-	m->callback.offset = 0x1234;
+	m.callback.module = "/usr/lib/libx.so";
+	m.callback.offset = 0x1234;
 	strbuf__reset(&sb);
-	add_phrase(&sb, m);
+	add_phrase(&sb, &m);
 	is_str(strbuf__str(&sb), "libx.so+0x1234, fd 7", "a callback without a name");
-	message__free(m);
 	strbuf__free(&sb);
 }
 

@@ -346,7 +346,7 @@ static void test_too_many_fds(void)
 {
 	struct block *block = fixture__ready();
 
-	block->message->too_many_fds = true;
+	block->live->message->has_too_many_fds = block->live->message->too_many_fds = true;
 	has_str(shown_record(1, fixture__record(block)),
 		"3 more, not known which: the process has too many descriptors\n",
 		"why the ready descriptors are not known");

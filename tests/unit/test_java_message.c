@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/tap.h"
+#include "tests/unit/message_fixture.h"
 
 #define DISPATCH "android.os.Handler.dispatchMessage"
 #define H	 "android.app.ActivityThread$H"
@@ -33,18 +34,20 @@ static struct block *handles(const char *what)
 	static const struct jank_rec_message raw = { .mark = 1 };
 	struct block *block = block__new();
 
-	block->message = message__new(&raw);
-	block->message->what = what ? strdup(what) : NULL;
+	message_fixture__set(block, &raw, &(struct message){ .what = what, .fd.fd = -1 });
 	return block;
 }
 
 static void check(struct block *block, const char *what, const char *handler, const char *callback,
 		  const char *name)
 {
+	struct message m;
+
 	is_int(java_message__name(block), 0, "%s", name);
-	is_str(block->message->what, what, "%s: the message", name);
-	is_str(block->message->handler.symbol, handler, "%s: the handler", name);
-	is_str(block->message->callback.symbol, callback, "%s: the callback", name);
+	m = message_fixture__of(block);
+	is_str(m.what, what, "%s: the message", name);
+	is_str(m.handler.symbol, handler, "%s: the handler", name);
+	is_str(m.callback.symbol, callback, "%s: the callback", name);
 	block__free(block);
 }
 
@@ -86,7 +89,8 @@ static void test_unknown(void)
 	ADD(block, DISPATCH, "com.example.A.work", H ".handleMessage");
 	check(block, "159", NULL, NULL, "a handler that overrides dispatchMessage");
 	block = handles("159");
-	block->message->handler.symbol = strdup("Mine");
+	block->live->message->handler =
+		message_fixture__symbol(&(struct message_name){ .symbol = "Mine" });
 	ADD(block, DISPATCH, H ".handleMessage");
 	check(block, "159", "Mine", NULL, "a handler that a mark has told");
 }

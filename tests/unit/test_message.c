@@ -4,9 +4,11 @@
 
 #include <errno.h>
 
+#include "export/record/record.h"
 #include "model/loop.h"
 #include "tests/tap.h"
 #include "tests/unit/loops_fixture.h"
+#include "tests/unit/message_fixture.h"
 
 static void feed_message(struct loops *loops, uint32_t tid, uint64_t dispatch_ns, uint64_t data)
 {
@@ -24,7 +26,7 @@ static uint64_t data_with(struct loops *loops, struct jank_rec_block rec)
 	if (fixture__feed(loops, &rec, &dispatch) || !dispatch)
 		return 0;
 	if (dispatch->evidence.message)
-		ret = dispatch->evidence.message->raw.ready_data[0];
+		ret = dispatch->evidence.message->ready_data[0];
 	dispatch__free(dispatch);
 	return ret;
 }
@@ -73,31 +75,42 @@ static void test_judged(void)
 	feed_message(loops, 11, 100, 7);
 	fixture__feed(loops, &rec, &dispatch);
 	is_int(judge__dispatch(&judge, dispatch, NULL, &block), 1, "a block is made");
-	ok(block->message && block->message->raw.ready_data[0] == 7 && !dispatch->evidence.message,
+	ok(block->message && block->message->ready_data[0] == 7 && !dispatch->evidence.message,
 	   "and takes the message");
-	ok(block__bytes(block) >= sizeof(struct block) + sizeof(struct message),
+	ok(block__bytes(block) >= sizeof(struct block) + sizeof(*block->message),
 	   "its memory is counted");
 	dispatch__free(dispatch);
 	block__free(block);
 	loops__free(loops);
 }
 
-static void test_known(void)
+static bool is_shown(struct record *builder, const struct message *m)
 {
 	const struct jank_rec_message raw = { .mark = 3 };
-	struct message *message = message__new(&raw);
+	struct block *block = block__new();
+	bool ret;
 
-	ok(!message__is_known(NULL), "without a message nothing is known");
-	ok(message->raw.mark == 3 && message->fd.fd == -1, "a new one has its raw values");
-	ok(!message__is_known(message), "none of which can be shown");
-	message->ready_cnt = 2;
-	ok(message__is_known(message), "the number of ready descriptors is something");
-	message->ready_cnt = 0;
-	message->callback.module = strdup("/lib/a.so");
-	ok(message__is_known(message), "so is the place of a callback");
-	message__free(message);
-	message__free(NULL);
-	is_uint(message__bytes(NULL), 0, "no message takes no memory");
+	message_fixture__set(block, &raw, m);
+	ok(block->message->mark == 3, "a new one has its raw values");
+	ret = record__of_block(builder, block)->block->message;
+	block__free(block);
+	return ret;
+}
+
+static void test_known(void)
+{
+	struct record *builder = record__new();
+	struct block *block = block__new();
+
+	ok(!record__of_block(builder, block)->block->message, "without a message nothing is known");
+	block__free(block);
+	ok(!is_shown(builder, &(struct message){ .fd.fd = -1 }), "none of which can be shown");
+	ok(is_shown(builder, &(struct message){ .fd.fd = -1, .ready_cnt = 2 }),
+	   "the number of ready descriptors is something");
+	ok(is_shown(builder,
+		    &(struct message){ .fd.fd = -1, .callback = { .module = "/lib/a.so" } }),
+	   "so is the place of a callback");
+	record__free(builder);
 }
 
 /* The counts of a record are checked before use. */

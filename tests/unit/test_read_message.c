@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 
 #include "files/file.h"
+#include "tests/unit/message_fixture.h"
 #include "tests/unit/model_fixture.h"
 #include "tests/unit/symbol_fixture.h"
 
@@ -69,7 +70,7 @@ static struct block *marked(unsigned nr)
 /* The mark's value of that role, as the probe would read it. */
 static void give(struct block *block, enum catalogue_role role, uint64_t value)
 {
-	struct jank_rec_message *raw = &block->message->raw;
+	struct jank_rec_message *raw = block->message;
 	const struct catalogue_mark *mark = catalogue__mark(cat, raw->mark - 1);
 
 	for (unsigned i = 0; i < mark->spec.field_cnt; i++) {
@@ -84,9 +85,12 @@ static void give(struct block *block, enum catalogue_role role, uint64_t value)
 
 static const struct message *named(struct block *block)
 {
+	static struct message ret;
+
 	if (message_names__fill(&names, block))
 		ok(false, "the names are filled in");
-	return block->message;
+	ret = message_fixture__of(block);
+	return &ret;
 }
 
 static void test_mark(void)
@@ -114,7 +118,7 @@ static void test_absent(void)
 	struct block *block = marked(0);
 	const struct message *m;
 
-	ok(!message__is_known(named(block)), "nothing read, nothing known");
+	ok(!message_fixture__is_known(named(block)), "nothing read, nothing known");
 	give(block, ROLE_HANDLER, 0);
 	give(block, ROLE_CALLBACK, fixture__addr(&fx, "fn") + 1);
 	give(block, ROLE_WHAT, 0xffff);
@@ -134,8 +138,8 @@ static void test_absent(void)
 	is_str(m->fd.target, "already closed", "and the reason");
 	block__free(block);
 	block = marked(0);
-	block->message->raw.mark = UINT32_MAX;
-	ok(!message__is_known(named(block)), "a mark that no row has");
+	block->message->mark = UINT32_MAX;
+	ok(!message_fixture__is_known(named(block)), "a mark that no row has");
 	block__free(block);
 	block = block__new();
 	is_int(message_names__fill(&names, block), 0, "no message at all");
@@ -150,7 +154,7 @@ static void test_values(void)
 	give(block, ROLE_WHAT, 0xfffffff4);
 	give(block, ROLE_SOURCE, 0);
 	give(block, ROLE_QUEUED, 4965);
-	strcpy(block->message->raw.text, "frame clock");
+	strcpy(block->message->text, "frame clock");
 	m = named(block);
 	is_str(m->what, "-12", "a number");
 	is_str(m->source.symbol, "frame clock", "a text");
@@ -173,14 +177,14 @@ static void test_due(void)
 	struct block *block = marked(0);
 	const struct message *m;
 
-	block->message->raw.mark = 0;
-	block->message->raw.got = JANK_GOT_DUE;
-	block->message->raw.value[0] = block->start_ns - 35 * MS;
+	block->message->mark = 0;
+	block->message->got = JANK_GOT_DUE;
+	block->message->value[0] = block->start_ns - 35 * MS;
 	m = named(block);
 	ok(m->was_queued && m->queued_ns == 35 * MS,
 	   "a Looper's message, by the time of its queue");
-	block->message->was_queued = false;
-	block->message->raw.value[0] = block->start_ns + 1;
+	block->live->message->has_queued_ns = false;
+	block->message->value[0] = block->start_ns + 1;
 	ok(!named(block)->was_queued, "one that is due later");
 	block__free(block);
 }
@@ -189,17 +193,17 @@ static void test_check(void)
 {
 	struct block *block = marked(2);
 
-	block->message->raw.got = 7;
-	block->message->raw.value[0] = block->message->raw.value[1] = 5;
-	block->message->raw.value[2] = 5;
+	block->message->got = 7;
+	block->message->value[0] = block->message->value[1] = 5;
+	block->message->value[2] = 5;
 	is_str(named(block)->what, "5", "a layout whose check holds");
 	block__free(block);
 	block = marked(2);
-	block->message->raw.got = 7;
-	block->message->raw.value[0] = 1;
-	block->message->raw.value[1] = 2;
-	block->message->raw.value[2] = 3;
-	ok(!message__is_known(named(block)), "one whose check does not: nothing is shown");
+	block->message->got = 7;
+	block->message->value[0] = 1;
+	block->message->value[1] = 2;
+	block->message->value[2] = 3;
+	ok(!message_fixture__is_known(named(block)), "one whose check does not: nothing is shown");
 	block__free(block);
 }
 
@@ -234,7 +238,7 @@ static void test_epoll(void)
 	block = ready(ep, data, 3, 5);
 	m = named(block);
 	is_int(m->fd.fd, fds[0], "the first ready descriptor");
-	ok(m->fd.target && !strncmp(m->fd.target, "eventfd", 7) && m->fd.events == EPOLLIN,
+	ok(m->fd.target && !strncmp(m->fd.target, "eventfd", 7) && !strcmp(m->fd.words, "in"),
 	   "and what it is, and why it is ready");
 	ok(m->also_cnt == 2 && m->also[1].fd == fds[2], "and the others");
 	is_uint(m->ready_cnt, 5, "and their number");
@@ -250,7 +254,7 @@ static void test_epoll(void)
 	ok(named(block)->fd.fd == -1, "no epoll, no descriptor");
 	block__free(block);
 	block = ready(ep, data, 0, -EINTR);
-	ok(!message__is_known(named(block)), "nothing was ready");
+	ok(!message_fixture__is_known(named(block)), "nothing was ready");
 	block__free(block);
 	close(fds[2]);
 	close(ep);
@@ -270,18 +274,18 @@ static void test_reused(void)
 	epoll_ctl(ep, EPOLL_CTL_ADD, fds[0],
 		  &(struct epoll_event){ .events = EPOLLIN, .data.u64 = data });
 	block = ready(ep, &data, 1, 1);
-	block->message->raw.ready_inode[0] = st.st_ino;
+	block->message->ready_inode[0] = st.st_ino;
 	is_int(named(block)->fd.fd, fds[0], "the file that it was in the dispatch");
 	block__free(block);
 	block = ready(ep, &data, 1, 1);
-	block->message->raw.ready_inode[0] = JANK_INODE_NONE;
+	block->message->ready_inode[0] = JANK_INODE_NONE;
 	is_int(named(block)->fd.fd, -1, "it was already closed in the dispatch");
 	block__free(block);
 	dup2(other[0], fds[0]);
 	epoll_ctl(ep, EPOLL_CTL_ADD, fds[0],
 		  &(struct epoll_event){ .events = EPOLLIN, .data.u64 = data });
 	block = ready(ep, &data, 1, 1);
-	block->message->raw.ready_inode[0] = st.st_ino;
+	block->message->ready_inode[0] = st.st_ino;
 	is_int(named(block)->fd.fd, -1, "now another file");
 	block__free(block);
 	data = fds[0];
@@ -289,7 +293,7 @@ static void test_reused(void)
 	block->pid = block->tid = getpid();
 	give(block, ROLE_FD, fds[0]);
 	for (int i = 0; i < JANK_MARK_FIELD_MAX; i++)
-		block->message->raw.value_inode[i] = st.st_ino;
+		block->message->value_inode[i] = st.st_ino;
 	is_str(named(block)->fd.target, "already closed",
 	       "a mark's descriptor that is another file now was closed");
 	block__free(block);

@@ -349,7 +349,6 @@ static int open_replay(struct replay *r, struct err *err)
 				.ctx = r,
 				.name_untraced = name_untraced,
 				.untraced_ctx = r,
-				.message = answers__message,
 				.message_ctx = r->answers,
 				.wait_objects = answers__waited,
 				.wait_objects_ctx = r->answers,

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "base/own_process.h"
+#include "base/proto.h"
+#include "base/text.h"
 #include "procfs/cgroup.h"
 #include "procfs/descriptor.h"
 #include "procfs/host.h"
@@ -157,7 +159,8 @@ int block_facts__fill(struct block *block)
 struct naming {
 	const struct message_names *names;
 	struct block *block;
-	struct message *message;
+	const struct jank_rec_message *raw;
+	Jankbpf__Message *message;
 	const struct catalogue_field *field;
 	unsigned index;
 	uint64_t value;
@@ -167,59 +170,69 @@ struct naming {
 static int copy(char **ret, const char *str)
 {
 	free(*ret);
-	*ret = str ? strdup(str) : NULL;
-	return str && !*ret ? -ENOMEM : 0;
+	return text__copy(ret, str);
+}
+
+/* offset: counts only without a name. Nothing if neither name nor module is known. */
+static int set_symbol(Jankbpf__Symbol **ret, const char *name, const char *module, uint64_t offset)
+{
+	if (!name && !module)
+		return 0;
+	if (!*ret)
+		*ret = proto__new(&jankbpf__symbol__descriptor);
+	if (!*ret)
+		return -ENOMEM;
+	(*ret)->has_offset = !name;
+	(*ret)->offset = name ? 0 : offset;
+	return copy(&(*ret)->symbol, name) ?: copy(&(*ret)->module, module);
 }
 
 /* A pointer into the middle of a function is not a callback: leave it unnamed. */
-static int name_function(const struct naming *n, struct message_name *ret)
+static int name_function(const struct naming *n, Jankbpf__Symbol **ret)
 {
 	struct frame frame;
 	int res = symbolizer__function(n->names->symbolizer, n->block->pid, n->value, &frame);
 
 	if (res || !frame.module || (frame.function && frame.offset))
 		return res;
-	ret->offset = frame.function ? 0 : frame.offset;
-	return copy(&ret->symbol, frame.function) ?: copy(&ret->module, frame.module);
+	return set_symbol(ret, frame.function, frame.module, frame.offset);
 }
 
-static int name_class(const struct naming *n, struct message_name *ret)
+static int name_class(const struct naming *n, Jankbpf__Symbol **ret)
 {
 	struct frame frame;
 	int res = symbolizer__class(n->names->symbolizer, n->block->pid, n->value, &frame);
 
-	if (res || !frame.function)
-		return res;
-	return copy(&ret->symbol, frame.function) ?: copy(&ret->module, frame.module);
+	return res || !frame.function ? res : set_symbol(ret, frame.function, frame.module, 0);
 }
 
-static int name_number(const struct naming *n, struct message_name *ret)
+static int name_number(const struct naming *n, Jankbpf__Symbol **ret)
 {
 	char text[24];
 
 	snprintf(text, sizeof(text), "%lld",
 		 (long long)catalogue_field__number(n->field, n->value));
-	return copy(&ret->symbol, text);
+	return set_symbol(ret, text, NULL, 0);
 }
 
-static int name_enum(const struct naming *n, struct message_name *ret)
+static int name_enum(const struct naming *n, Jankbpf__Symbol **ret)
 {
 	const char *name = catalogue_field__enum_name(n->field, n->value);
 
-	return name ? copy(&ret->symbol, name) : name_number(n, ret);
+	return name ? set_symbol(ret, name, NULL, 0) : name_number(n, ret);
 }
 
-static int name_text(const struct naming *n, struct message_name *ret)
+static int name_text(const struct naming *n, Jankbpf__Symbol **ret)
 {
 	char text[CATALOGUE_TEXT_SZ];
 
-	catalogue_field__text(n->field, n->message->raw.text, text);
-	return copy(&ret->symbol, *text ? text : NULL);
+	catalogue_field__text(n->field, n->raw->text, text);
+	return set_symbol(ret, *text ? text : NULL, NULL, 0);
 }
 
-static int name_value(const struct naming *n, struct message_name *ret)
+static int name_value(const struct naming *n, Jankbpf__Symbol **ret)
 {
-	static int (*const by_view[])(const struct naming *n, struct message_name *ret) = {
+	static int (*const by_view[])(const struct naming *n, Jankbpf__Symbol **ret) = {
 		[VIEW_NUMBER] = name_number, [VIEW_ENUM] = name_enum, [VIEW_SYMBOL] = name_function,
 		[VIEW_CLASS] = name_class,   [VIEW_TEXT] = name_text, [VIEW_CLOCK] = name_number,
 	};
@@ -231,12 +244,12 @@ static int name_value(const struct naming *n, struct message_name *ret)
 
 static int set_what(const struct naming *n)
 {
-	struct message_name name = { 0 };
+	Jankbpf__Symbol *name = NULL;
 	int res = name_value(n, &name);
 
-	free(name.module);
-	free(n->message->what);
-	n->message->what = name.symbol;
+	if (!res)
+		res = copy(&n->message->what, name ? name->symbol : NULL);
+	jankbpf__symbol__free_unpacked(name, NULL);
 	return res;
 }
 
@@ -274,23 +287,24 @@ static int find_target(const struct block *block, int32_t fd, uint64_t inode, ch
 static int set_fd(const struct naming *n)
 {
 	int64_t fd = catalogue_field__number(n->field, n->value);
-	uint64_t inode = n->message->raw.value_inode[n->index];
+	uint64_t inode = n->raw->value_inode[n->index];
 	int res;
 
 	if (fd < 0 || fd > INT32_MAX)
 		return 0;
-	n->message->fd.fd = (int32_t)fd;
-	res = find_target(n->block, (int32_t)fd, inode, &n->message->fd.target);
+	n->message->has_fd = true;
+	n->message->fd = (int32_t)fd;
+	res = find_target(n->block, (int32_t)fd, inode, &n->message->fd_target);
 	if (res == -EBADF || res == -ESTALE)
-		res = copy(&n->message->fd.target, MESSAGE_FD_CLOSED);
+		res = copy(&n->message->fd_target, MESSAGE_FD_CLOSED);
 	return res == -ENOMEM ? res : 0;
 }
 
-static void set_due(const struct block *block, struct message *message, uint64_t due_ns)
+static void set_due(const struct block *block, Jankbpf__Message *message, uint64_t due_ns)
 {
 	if (due_ns > block->start_ns)
 		return;
-	message->was_queued = true;
+	message->has_queued_ns = true;
 	message->queued_ns = block->start_ns - due_ns;
 }
 
@@ -321,7 +335,7 @@ static int fill_by_mark(struct naming *n)
 		[ROLE_QUEUED] = set_queued,
 		[ROLE_CHECK] = set_nothing,
 	};
-	const struct jank_rec_message *raw = &n->message->raw;
+	const struct jank_rec_message *raw = n->raw;
 	const struct catalogue *cat = n->names->catalogue;
 	const struct catalogue_mark *mark;
 	uint64_t values[JANK_MARK_FIELD_MAX];
@@ -357,56 +371,101 @@ static uint64_t inode_of(const struct jank_rec_message *raw, unsigned i,
 	return same && raw->ready_inode[i] ? raw->ready_inode[i] : item->inode;
 }
 
-/* Leaves out a descriptor that was closed or reused since the dispatch: its file is gone. */
-static int set_ready(const struct block *block, unsigned i, const struct epoll_item *item,
-		     struct message_fd *ret)
+static char *words_of(uint32_t events)
 {
-	const struct jank_rec_message *raw = &block->message->raw;
+	struct strbuf sb = STRBUF_INIT;
+
+	message__add_events(&sb, events);
+	if (events && !sb.failed)
+		return sb.data;
+	strbuf__free(&sb);
+	return NULL;
+}
+
+/*
+ * Leaves out a descriptor that was closed or reused since the dispatch: its file is gone, and *ret
+ * NULL. 0 or -ENOMEM.
+ */
+static int read_ready(const struct block *block, unsigned i, const struct epoll_item *item,
+		      Jankbpf__ReadyFd **ret)
+{
+	const struct jank_rec_message *raw = block->message;
 	char *target = NULL;
 	int res;
 
-	*ret = (struct message_fd){ .fd = -1 };
+	*ret = NULL;
 	if (item->fd < 0)
 		return 0;
 	res = find_target(block, item->fd, inode_of(raw, i, item), &target);
 	if (res == -ENOMEM || res == -EBADF || res == -ESTALE)
 		return res == -ENOMEM ? res : 0;
-	*ret = (struct message_fd){ item->fd, raw->ready_events[i], target };
+	*ret = proto__new(&jankbpf__ready_fd__descriptor);
+	if (!*ret) {
+		free(target);
+		return -ENOMEM;
+	}
+	(*ret)->has_fd = true;
+	(*ret)->fd = item->fd;
+	(*ret)->fd_target = target;
+	(*ret)->events = words_of(raw->ready_events[i]);
 	return 0;
 }
 
-static int fill_by_epoll(const struct block *block, struct message *message)
+/* The first one is the message's own. Takes it over. */
+static void set_first(Jankbpf__Message *message, Jankbpf__ReadyFd *first)
 {
-	const struct jank_rec_message *raw = &message->raw;
+	if (!first)
+		return;
+	message->has_fd = true;
+	message->fd = first->fd;
+	message->fd_target = first->fd_target;
+	message->events = first->events;
+	free(first);
+}
+
+static int fill_by_epoll(const struct block *block, Jankbpf__Message *message)
+{
+	const struct jank_rec_message *raw = block->message;
 	struct epoll_item items[JANK_READY_MAX];
-	struct message_fd fd;
+	Jankbpf__ReadyFd *fd = NULL;
 	int res;
 
-	message->ready_cnt = block->ready_cnt > 0 ? block->ready_cnt : 0;
+	message->has_ready = block->ready_cnt > 0;
+	message->ready = block->ready_cnt > 0 ? block->ready_cnt : 0;
 	if (block->fd < 0 || !raw->ready_got)
 		return 0;
 	for (unsigned i = 0; i < raw->ready_got; i++)
 		items[i].data = raw->ready_data[i];
 	res = epollinfo__find(block->pid, block->tid, block->fd, items, raw->ready_got);
-	message->too_many_fds = res == -E2BIG;
-	res = res ? 0 : set_ready(block, 0, &items[0], &message->fd);
+	message->has_too_many_fds = message->too_many_fds = res == -E2BIG;
+	message->also_ready = calloc(JANK_READY_MAX, sizeof(Jankbpf__ReadyFd *));
+	if (!message->also_ready)
+		return -ENOMEM;
+	res = res ? 0 : read_ready(block, 0, &items[0], &fd);
+	if (!res)
+		set_first(message, fd);
 	for (unsigned i = 1; i < raw->ready_got && !res; i++) {
-		res = set_ready(block, i, &items[i], &fd);
-		if (fd.fd >= 0)
-			message->also[message->also_cnt++] = fd;
+		res = read_ready(block, i, &items[i], &fd);
+		if (fd)
+			message->also_ready[message->n_also_ready++] = fd;
 	}
 	return res;
 }
 
 int message_names__fill(void *names, struct block *block)
 {
-	struct naming n = { .names = names, .block = block, .message = block->message };
+	struct naming n = { .names = names, .block = block, .raw = block->message };
 
-	if (!n.message)
+	if (!n.raw)
 		return 0;
-	if (n.message->raw.mark)
+	if (!block->live->message)
+		block->live->message = proto__new(&jankbpf__message__descriptor);
+	n.message = block->live->message;
+	if (!n.message)
+		return -ENOMEM;
+	if (n.raw->mark)
 		return fill_by_mark(&n);
-	if (n.message->raw.got & JANK_GOT_DUE)
-		set_due(block, n.message, n.message->raw.value[0]);
+	if (n.raw->got & JANK_GOT_DUE)
+		set_due(block, n.message, n.raw->value[0]);
 	return fill_by_epoll(block, n.message);
 }

@@ -56,7 +56,6 @@ bool answers__left_out(const struct answers *a, const struct jank_rec_block *rec
  * leaves the rest unknown. 0 or -ENOMEM.
  */
 int answers__name(void *answers, uint32_t pid, struct stack *stack);
-int answers__message(void *answers, struct block *block);
 int answers__callers(void *answers, struct block *block);
 int answers__waited(void *answers, struct block *block);
 
@@ -81,7 +80,6 @@ uint64_t answers__script_key(const struct jank_script_frame *frame);
  * unless stated otherwise.
  */
 
-int answers__take_message(struct message *ret, const Jankbpf__JournalAnswers *answers);
 /* Names of wait objects of its spans and links, and facts about its CPU and quota. */
 int answers__take_waited(struct block *block, const Jankbpf__Block *from);
 

@@ -26,54 +26,6 @@ static int take_text(char **ret, const char *text)
 	return *ret ? 0 : -ENOMEM;
 }
 
-static int take_name(struct message_name *ret, const Jankbpf__Symbol *from)
-{
-	if (!from)
-		return 0;
-	ret->offset = from->offset;
-	if (take_text(&ret->symbol, from->symbol) || take_text(&ret->module, from->module))
-		return -ENOMEM;
-	return 0;
-}
-
-static int take_fd(struct message_fd *ret, bool known, int32_t fd, const char *target,
-		   const Jankbpf__JournalAnswers *answers, size_t i)
-{
-	ret->fd = known && fd >= 0 ? fd : -1;
-	ret->events = i < answers->n_events ? answers->events[i] : 0;
-	return take_text(&ret->target, target);
-}
-
-static int take_fds(struct message *ret, const Jankbpf__Message *from,
-		    const Jankbpf__JournalAnswers *answers)
-{
-	int res = take_fd(&ret->fd, from->has_fd, from->fd, from->fd_target, answers, 0);
-
-	for (size_t i = 0; i < from->n_also_ready && i + 1 < JANK_READY_MAX && !res; i++) {
-		const Jankbpf__ReadyFd *also = from->also_ready[i];
-
-		res = take_fd(&ret->also[ret->also_cnt++], also->has_fd, also->fd, also->fd_target,
-			      answers, i + 1);
-	}
-	return res;
-}
-
-int answers__take_message(struct message *ret, const Jankbpf__JournalAnswers *answers)
-{
-	const Jankbpf__Message *from = answers->block ? answers->block->message : NULL;
-
-	if (!from || ret->also_cnt) /* or already filled */
-		return 0;
-	ret->ready_cnt = from->ready;
-	ret->too_many_fds = answers->too_many_fds;
-	ret->was_queued = from->has_queued_ns;
-	ret->queued_ns = from->queued_ns;
-	if (take_text(&ret->what, from->what) || take_name(&ret->handler, from->handler) ||
-	    take_name(&ret->callback, from->callback) || take_name(&ret->source, from->source))
-		return -ENOMEM;
-	return take_fds(ret, from, answers);
-}
-
 static void take_task(struct other_task *ret, uint32_t pid, uint32_t tid, const char *comm)
 {
 	ret->pid = pid;
@@ -201,6 +153,8 @@ static int take_live(struct block *block, const Jankbpf__Block *from)
 	for (unsigned i = 0; i < descriptor->n_fields; i++)
 		if (!fields__of_block[i].live)
 			clear_field(&live.base, &descriptor->fields[i]);
+	if (block->live->message && block->live->message->n_also_ready)
+		live.message = NULL; /* it is there already */
 	merged = proto__merged(&live.base, &block->live->base);
 	if (!merged)
 		return -ENOMEM;

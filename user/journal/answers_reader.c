@@ -262,15 +262,6 @@ static const ProtobufCMessage *of_block(const struct answers *a, const struct bl
 	return entry ? entry->message : NULL;
 }
 
-int answers__message(void *answers, struct block *block)
-{
-	const ProtobufCMessage *message = of_block(answers, block, JOURNAL_ANSWERS);
-
-	if (!message || !block->message)
-		return 0;
-	return answers__take_message(block->message, (const Jankbpf__JournalAnswers *)message);
-}
-
 static int take_idle_place(struct block *block, const Jankbpf__JournalAnswers *message)
 {
 	if (block->idle_place.user_cnt || !message->n_idle_place ||

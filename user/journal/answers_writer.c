@@ -218,24 +218,9 @@ static void keep_answers(Jankbpf__Block *block)
 	block->stack_quality = NULL;
 }
 
-/*
- * Sets the events of the descriptors as bits, because the record has them as words. Returns their
- * number.
- */
-static size_t set_events(const struct message *message, uint32_t events[JANK_READY_MAX])
-{
-	size_t cnt = 0;
-
-	events[cnt++] = message->fd.events;
-	for (unsigned i = 0; i < message->also_cnt; i++)
-		events[cnt++] = message->also[i].events;
-	return cnt;
-}
-
 int answers_writer__block(struct answers_writer *w, const struct block *block)
 {
 	Jankbpf__JournalAnswers answers = JANKBPF__JOURNAL_ANSWERS__INIT;
-	uint32_t events[JANK_READY_MAX];
 
 	answers.block = record__without_stacks(w->record, block);
 	if (!answers.block)
@@ -245,11 +230,6 @@ int answers_writer__block(struct answers_writer *w, const struct block *block)
 	SET(&answers, start_ns, block->start_ns);
 	SET(&answers, hang, block__hang(block));
 	SET(&answers, real_offset_ns, block->real_offset_ns);
-	if (block->message) {
-		SET(&answers, too_many_fds, block->message->too_many_fds);
-		answers.n_events = set_events(block->message, events);
-		answers.events = events;
-	}
 	if (block->deadlock)
 		SET(&answers, deadlock, true);
 	if (block->seen_chain)

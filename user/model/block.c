@@ -10,81 +10,50 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #include "base/clock.h"
 #include "base/proto.h"
 #include "base/text.h"
 #include "model/sample.h"
 
-/* --- Messages. The naming step (user/enrich/) fills the fields. */
+/* --- messages */
 
-struct message *message__new(const struct jank_rec_message *raw)
+struct jank_rec_message *message__new(const struct jank_rec_message *raw)
 {
-	struct message *ret = calloc(1, sizeof(*ret));
+	struct jank_rec_message *ret = malloc(sizeof(*ret));
 
-	if (!ret)
-		return NULL;
-	ret->raw = *raw;
-	ret->fd.fd = -1;
+	if (ret)
+		*ret = *raw;
 	return ret;
 }
 
-static void free_name(struct message_name *name)
+static const struct {
+	uint32_t bit;
+	const char *name;
+} events_names[] = {
+	{ EPOLLIN, "in" },	   { EPOLLPRI, "pri" },	      { EPOLLOUT, "out" },
+	{ EPOLLERR, "err" },	   { EPOLLHUP, "hup" },	      { EPOLLRDHUP, "rdhup" },
+	{ EPOLLRDNORM, "rdnorm" }, { EPOLLRDBAND, "rdband" }, { EPOLLWRNORM, "wrnorm" },
+	{ EPOLLWRBAND, "wrband" }, { EPOLLMSG, "msg" },
+};
+
+void message__add_events(struct strbuf *sb, uint32_t events)
 {
-	free(name->symbol);
-	free(name->module);
+	const char *sep = "";
+
+	for (size_t i = 0; i < sizeof(events_names) / sizeof(*events_names); i++) {
+		if (!(events & events_names[i].bit))
+			continue;
+		strbuf__addf(sb, "%s%s", sep, events_names[i].name);
+		events &= ~events_names[i].bit;
+		sep = "|";
+	}
+	if (events)
+		strbuf__addf(sb, "%s0x%" PRIx32, sep, events);
 }
 
-void message__free(struct message *message)
-{
-	if (!message)
-		return;
-	free(message->what);
-	free_name(&message->handler);
-	free_name(&message->callback);
-	free_name(&message->source);
-	free(message->fd.target);
-	for (unsigned i = 0; i < message->also_cnt; i++)
-		free(message->also[i].target);
-	free(message);
-}
-
-static size_t length(const char *str)
-{
-	return str ? strlen(str) : 0;
-}
-
-static size_t name_length(const struct message_name *name)
-{
-	return length(name->symbol) + length(name->module);
-}
-
-size_t message__bytes(const struct message *message)
-{
-	size_t sum;
-
-	if (!message)
-		return 0;
-	sum = sizeof(*message) + length(message->what) + name_length(&message->handler) +
-	      name_length(&message->callback) + name_length(&message->source) +
-	      length(message->fd.target);
-	for (unsigned i = 0; i < message->also_cnt; i++)
-		sum += length(message->also[i].target);
-	return sum;
-}
-
-bool message_name__is_known(const struct message_name *name)
-{
-	return name->symbol || name->module;
-}
-
-bool message__is_known(const struct message *message)
-{
-	return message && (message->what || message_name__is_known(&message->handler) ||
-			   message_name__is_known(&message->callback) ||
-			   message_name__is_known(&message->source) || message->fd.fd >= 0 ||
-			   message->fd.target || message->ready_cnt || message->was_queued);
-}
+/* --- blocks */
 
 static Jankbpf__Block *live_new(void)
 {
@@ -133,7 +102,7 @@ void block__free(struct block *block)
 	jankbpf__block__free_unpacked(block->live, NULL);
 	stack__free(&block->idle_place);
 	free(block->id);
-	message__free(block->message);
+	free(block->message);
 	free(block);
 }
 
@@ -192,7 +161,7 @@ size_t block__bytes(const struct block *block)
 {
 	size_t sum = sizeof(*block) + block->preemptor_cnt * sizeof(*block->preemptors) +
 		     (block->syncer_cnt + block->ender_cnt) * sizeof(*block->syncers) +
-		     message__bytes(block->message);
+		     (block->message ? sizeof(*block->message) : 0);
 
 	sum += stack__bytes(&block->idle_place);
 	for (size_t i = 0; i < block->sample_cnt; i++)

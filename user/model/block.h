@@ -22,51 +22,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * The message that a slow dispatch handled: the raw values from the probes and what they refer to.
- * Data only. Unknown values are NULL, -1 or 0, never guessed.
- *
- * message__free frees everything reachable.
- */
-
-/* A function, class or text. A function without a symbol has only module and offset. */
-struct message_name {
-	char *symbol;
-	char *module;	 /* path, or "[jit]" */
-	uint64_t offset; /* in the module's file; only without a symbol */
-};
-
 #define MESSAGE_FD_CLOSED                                                                          \
 	"already closed" /* target of a descriptor that closed before it was named */
 
-/* A descriptor that was ready, or that belongs to the message. */
-struct message_fd {
-	int32_t fd;	 /* -1: not known */
-	uint32_t events; /* EPOLL*; 0: not known */
-	char *target;	 /* "tcp 127.0.0.1:80->127.0.0.1:5012"; NULL: not known */
-};
+/* A copy; free it with free. NULL: out of memory. */
+struct jank_rec_message *message__new(const struct jank_rec_message *raw);
 
-struct message {
-	struct jank_rec_message raw;
-	char *what; /* the message number, or its name */
-	struct message_name handler, callback, source;
-	struct message_fd fd; /* from the mark, or the first that the wait returned */
-	struct message_fd also[JANK_READY_MAX - 1]; /* further descriptors from that wait */
-	unsigned also_cnt;
-	uint32_t ready_cnt; /* descriptors returned in all; 0: not a message of a wait */
-	bool was_queued;    /* queued_ns is known */
-	uint64_t queued_ns; /* from the due time to the start of the dispatch */
-	bool too_many_fds;  /* ready descriptors not searched: the process has too many */
-};
-
-/* Sets the raw values only. NULL: out of memory. */
-struct message *message__new(const struct jank_rec_message *raw);
-void message__free(struct message *message);	      /* accepts NULL */
-size_t message__bytes(const struct message *message); /* bytes, about; accepts NULL */
-
-/* True if any field can be shown; accepts NULL. */
-bool message__is_known(const struct message *message);
-bool message_name__is_known(const struct message_name *name);
+/*
+ * Adds the event bits by their epoll_ctl(2) names in lower case, "in|hup"; bits without a name in
+ * hex.
+ */
+void message__add_events(struct strbuf *sb, uint32_t events);
 
 /* Why unwinding of a user stack ended. */
 
@@ -336,7 +302,8 @@ struct block {
 	bool ended_by_exit;
 	uint32_t end;		 /* JANK_END_* */
 	struct stack idle_place; /* callers of the loop's wait; empty: not known */
-	struct message *message; /* handled message; NULL: not known */
+	/* What it handled, as the probes read it; live->message has the names. NULL: unknown. */
+	struct jank_rec_message *message;
 	uint32_t dropped_frames;
 	uint64_t cpu_ns;
 	uint64_t state_ns[JANK_STATE_CNT];

@@ -68,11 +68,16 @@ static size_t payload(const struct sample *sample)
 	return sample__bytes(sample) - sizeof(*sample);
 }
 
+static size_t message_bytes(const struct evidence *evidence)
+{
+	return evidence->message ? sizeof(*evidence->message) : 0;
+}
+
 static void count_bytes(struct evidence *evidence)
 {
 	size_t sum = evidence->sample_cap * sizeof(struct sample) +
 		     (evidence->preemptors ? PREEMPTOR_MAX * sizeof(struct other_task) : 0) +
-		     message__bytes(evidence->message) + wait_object__bytes(evidence->pending);
+		     message_bytes(evidence) + wait_object__bytes(evidence->pending);
 
 	for (size_t i = 0; i < evidence->sample_cnt; i++)
 		sum += payload(&evidence->samples[i]);
@@ -366,10 +371,10 @@ int evidence__add_waited(struct evidence *evidence, const struct jank_rec_waited
  */
 int evidence__set_message(struct evidence *evidence, const struct jank_rec_message *rec)
 {
-	evidence->bytes -= message__bytes(evidence->message);
-	message__free(evidence->message);
+	evidence->bytes -= message_bytes(evidence);
+	free(evidence->message);
 	evidence->message = message__new(rec);
-	evidence->bytes += message__bytes(evidence->message);
+	evidence->bytes += message_bytes(evidence);
 	return evidence->message ? 0 : -ENOMEM;
 }
 
@@ -427,7 +432,7 @@ int evidence__copy(struct evidence *ret, const struct evidence *from)
 		return -ENOMEM;
 	if (!from->message)
 		return 0;
-	ret->message = message__new(&from->message->raw);
+	ret->message = message__new(from->message);
 	return ret->message ? 0 : -ENOMEM;
 }
 
@@ -435,7 +440,7 @@ void evidence__clear(struct evidence *evidence)
 {
 	samples__free(evidence->samples, evidence->sample_cnt);
 	tasks__free(evidence->preemptors, evidence->preemptor_cnt);
-	message__free(evidence->message);
+	free(evidence->message);
 	wait_object__free(evidence->pending);
 	*evidence = (struct evidence){ 0 };
 }

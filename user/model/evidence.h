@@ -21,10 +21,10 @@ struct evidence {
 	uint64_t preemptors_capped_cnt; /* slices dropped: too many tasks */
 	struct other_task *preemptors;	/* by task */
 	size_t preemptor_cnt;
-	struct message *message;     /* handled message, not named yet; NULL: not known */
-	struct facts facts;	     /* without the CPU's speed */
-	struct wait_object *pending; /* its sample has not arrived yet */
-	uint64_t start_frozen_ns;    /* as in struct block, with the next */
+	struct jank_rec_message *message; /* NULL: not known */
+	struct facts facts;		  /* without the CPU's speed */
+	struct wait_object *pending;	  /* its sample has not arrived yet */
+	uint64_t start_frozen_ns;	  /* as in struct block, with the next */
 	struct other_task thawer;
 };
 

@@ -210,7 +210,7 @@ static void name_objects(struct output *out, struct block *block)
 {
 	const struct namer *namer = &out->namer;
 
-	if (block->message)
+	if (block->message && namer->message)
 		lose(out, block, LOSS_NO_MEMORY, !!namer->message(namer->message_ctx, block));
 	lose(out, block, LOSS_NO_MEMORY, !!namer->wait_objects(namer->wait_objects_ctx, block));
 	if (out->answers)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/proto.h"
 #include "base/text.h"
 
 #define DISPATCH "android.os.Handler.dispatchMessage"
@@ -81,21 +82,26 @@ static bool agree(struct class *all, struct class one)
 	return !one.len || (all->len == one.len && !memcmp(all->name, one.name, one.len));
 }
 
-static int set(struct message_name *name, struct class class)
+static int set(Jankbpf__Symbol **ret, struct class class)
 {
-	if (class.len && !name->symbol)
-		name->symbol = strndup(class.name, class.len);
-	return class.len && !name->symbol ? -ENOMEM : 0;
+	if (!class.len)
+		return 0;
+	if (!*ret)
+		*ret = proto__new(&jankbpf__symbol__descriptor);
+	if (*ret && !(*ret)->symbol)
+		(*ret)->symbol = strndup(class.name, class.len);
+	return *ret && (*ret)->symbol ? 0 : -ENOMEM;
 }
 
-static int name_what(struct message *message)
+static int name_what(Jankbpf__Message *message)
 {
 	const struct java_what *end = java_whats + sizeof(java_whats) / sizeof(*java_whats),
 			       *what = java_whats;
 	char *text;
 
-	while (what < end && (!text__same(message->what, what->number) ||
-			      !text__same(message->handler.symbol, what->class)))
+	while (what < end &&
+	       (!text__same(message->what, what->number) ||
+		!text__same(message->handler ? message->handler->symbol : NULL, what->class)))
 		what++;
 	if (what == end)
 		return 0;
@@ -111,8 +117,8 @@ int java_message__name(struct block *block)
 	static const struct jank_rec_message no_mark;
 	struct class handler = {}, callback = {};
 
-	if (block->message && (message_name__is_known(&block->message->handler) ||
-			       message_name__is_known(&block->message->callback)))
+	if (block->live->message &&
+	    (block->live->message->handler || block->live->message->callback))
 		return 0;
 	for (size_t i = 0; i < block->sample_cnt; i++) {
 		struct class one = {}, called = {};
@@ -125,8 +131,11 @@ int java_message__name(struct block *block)
 		return 0;
 	if (!block->message)
 		block->message = message__new(&no_mark);
-	if (!block->message || set(&block->message->handler, handler) ||
-	    set(&block->message->callback, callback))
+	if (!block->live->message)
+		block->live->message = proto__new(&jankbpf__message__descriptor);
+	if (!block->message || !block->live->message ||
+	    set(&block->live->message->handler, handler) ||
+	    set(&block->live->message->callback, callback))
 		return -ENOMEM;
-	return name_what(block->message);
+	return name_what(block->live->message);
 }

@@ -21,66 +21,6 @@ Jankbpf__Lost *record__lost(struct record *r, const struct block_loss *lost, siz
 	return ret;
 }
 
-static Jankbpf__Symbol *symbol_of(struct record *r, const struct message_name *name)
-{
-	Jankbpf__Symbol *ret;
-
-	if (!message_name__is_known(name))
-		return NULL;
-	ret = NEW(r, symbol);
-	ret->symbol = record__str(r, name->symbol);
-	ret->module = record__str(r, name->module);
-	if (!name->symbol)
-		SET(ret, offset, name->offset);
-	return ret;
-}
-
-static char *events_of(struct record *r, uint32_t events)
-{
-	if (!events)
-		return NULL;
-	message__add_events(record__words(r), events);
-	return record__take_words(r);
-}
-
-static Jankbpf__ReadyFd *ready_of(struct record *r, const struct message_fd *fd)
-{
-	Jankbpf__ReadyFd *ret = NEW(r, ready_fd);
-
-	if (fd->fd < 0)
-		return ret;
-	SET(ret, fd, fd->fd);
-	ret->fd_target = record__str(r, fd->target);
-	ret->events = events_of(r, fd->events);
-	return ret;
-}
-
-static Jankbpf__Message *message_of(struct record *r, const struct message *message)
-{
-	Jankbpf__Message *ret;
-
-	if (!message__is_known(message))
-		return NULL;
-	ret = NEW(r, message);
-	ret->what = record__str(r, message->what);
-	ret->handler = symbol_of(r, &message->handler);
-	ret->callback = symbol_of(r, &message->callback);
-	ret->source = symbol_of(r, &message->source);
-	if (message->fd.fd >= 0) {
-		SET(ret, fd, message->fd.fd);
-		ret->fd_target = record__str(r, message->fd.target);
-		ret->events = events_of(r, message->fd.events);
-	}
-	SET_KNOWN(ret, ready, message->ready_cnt);
-	ret->also_ready = record__array(r, message->also_cnt, &ret->n_also_ready);
-	for (size_t i = 0; i < ret->n_also_ready; i++)
-		ret->also_ready[i] = ready_of(r, &message->also[i]);
-	if (message->was_queued)
-		SET(ret, queued_ns, message->queued_ns);
-	SET_KNOWN(ret, too_many_fds, message->too_many_fds);
-	return ret;
-}
-
 static Jankbpf__CausePart *part_of(struct record *r, const struct cause_part *part)
 {
 	Jankbpf__CausePart *ret = NEW(r, cause_part);
@@ -116,12 +56,46 @@ static Jankbpf__Cause *cause_of(struct record *r, const struct cause *cause)
 	return ret;
 }
 
+/* Journals of earlier versions have an offset beside a name. */
+static void check_symbol(Jankbpf__Symbol *symbol)
+{
+	if (symbol && symbol->symbol)
+		symbol->has_offset = false;
+}
+
+static void check_message(Jankbpf__Message *message)
+{
+	check_symbol(message->handler);
+	check_symbol(message->callback);
+	check_symbol(message->source);
+	SET_KNOWN(message, ready, message->ready);
+	message->has_fd = message->has_fd && message->fd >= 0;
+	if (!message->has_fd)
+		message->fd_target = message->events = NULL;
+	if (message->n_also_ready > JANK_READY_MAX - 1)
+		message->n_also_ready = JANK_READY_MAX - 1;
+	for (size_t i = 0; i < message->n_also_ready; i++)
+		if (message->also_ready[i]->fd < 0)
+			jankbpf__ready_fd__init(message->also_ready[i]);
+}
+
+static bool says_anything(const Jankbpf__Message *message)
+{
+	return message &&
+	       (message->what || message->handler || message->callback || message->source ||
+		message->has_fd || message->ready || message->has_queued_ns);
+}
+
 /* What the live system says; a journal may say anything. */
 static void set_live(struct record *r, Jankbpf__Block *ret, const struct block *block)
 {
 	record__take_fields(r, &ret->base, &block->live->base);
 	if (!ret->cpu->psi->has_cpu && !ret->cpu->psi->has_memory && !ret->cpu->psi->has_io)
 		ret->cpu->psi = NULL;
+	if (ret->message)
+		check_message(ret->message);
+	if (!block->message || !says_anything(ret->message))
+		ret->message = NULL;
 	if (!ret->frames)
 		return;
 	SET(ret->frames, crtc, ret->frames->crtc);
@@ -203,7 +177,6 @@ static Jankbpf__Block *block_of(struct record *r, const struct block *block)
 	}
 	ret->host = record__host(r, &block->host);
 	set_process(r, ret, block);
-	ret->message = message_of(r, block->message);
 	ret->severity = (char *)block__severity(block);
 	SET_KNOWN(ret, anr, anr__exceeded(block__delay(block)));
 	if (block->behind)

@@ -129,12 +129,6 @@ size_t stack__frame_cnt(const struct stack *stack);
 /* The frame at position i (< stack__frame_cnt); the raw address where there is no symbol. */
 struct frame stack__frame(const struct stack *stack, size_t i);
 
-/*
- * Adds the event bits by their epoll_ctl(2) names in lower case, "in|hup"; bits without a name in
- * hex.
- */
-void message__add_events(struct strbuf *sb, uint32_t events);
-
 /* The descriptor of a wait; -1: none, or not known. All of these accept NULL. */
 int32_t wait__fd(const struct wait_object *waited);
 

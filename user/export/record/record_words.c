@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/epoll.h>
 
 /*
  * A stack may come without the symbolizer's frames (out of memory, a replay without the files):
@@ -25,33 +24,6 @@ struct frame stack__frame(const struct stack *stack, size_t i)
 		.address = stack->addresses[i],
 		.kernel = i < stack->kernel_cnt,
 	};
-}
-
-/* --- messages: epoll's events */
-
-static const struct {
-	uint32_t bit;
-	const char *name;
-} events_names[] = {
-	{ EPOLLIN, "in" },	   { EPOLLPRI, "pri" },	      { EPOLLOUT, "out" },
-	{ EPOLLERR, "err" },	   { EPOLLHUP, "hup" },	      { EPOLLRDHUP, "rdhup" },
-	{ EPOLLRDNORM, "rdnorm" }, { EPOLLRDBAND, "rdband" }, { EPOLLWRNORM, "wrnorm" },
-	{ EPOLLWRBAND, "wrband" }, { EPOLLMSG, "msg" },
-};
-
-void message__add_events(struct strbuf *sb, uint32_t events)
-{
-	const char *sep = "";
-
-	for (size_t i = 0; i < sizeof(events_names) / sizeof(*events_names); i++) {
-		if (!(events & events_names[i].bit))
-			continue;
-		strbuf__addf(sb, "%s%s", sep, events_names[i].name);
-		events &= ~events_names[i].bit;
-		sep = "|";
-	}
-	if (events)
-		strbuf__addf(sb, "%s0x%" PRIx32, sep, events);
 }
 
 /* --- waits: the system call decides what an argument means; its name is known here */
