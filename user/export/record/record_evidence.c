@@ -348,11 +348,14 @@ static bool has_field(const char *message, const ProtobufCFieldDescriptor *field
 void record__take_fields(struct record *r, ProtobufCMessage *to, const ProtobufCMessage *from)
 {
 	for (unsigned i = 0; i < from->descriptor->n_fields; i++) {
-		const ProtobufCFieldDescriptor *of = &from->descriptor->fields[i], *field;
+		const ProtobufCFieldDescriptor *of = &from->descriptor->fields[i], *field = of;
 
-		field = protobuf_c_message_descriptor_get_field_by_name(to->descriptor, of->name);
-		if (field && field->type == of->type && field->label == of->label &&
-		    has_field((const char *)from, of))
+		if (!has_field((const char *)from, of))
+			continue;
+		if (to->descriptor != from->descriptor)
+			field = protobuf_c_message_descriptor_get_field_by_name(to->descriptor,
+										of->name);
+		if (field && field->type == of->type && field->label == of->label)
 			take_field(r, (char *)to, field, (const char *)from, of);
 	}
 }
