@@ -708,8 +708,8 @@ _Static_assert(sizeof(struct jank_rec_script) == 56, "jank_rec_script");
  * bytes, words of 8 bytes. A frame's check is its code object's first line times JANK_SCRIPT_CHECK,
  * plus the hash of its name, which the interpreter stores.
  *
- * Ruby's frames are contiguous (frame_sz) in the stack of the thread's fiber. They only tell places
- * apart: `code` is the iseq, 0 for a C function; `instr` is the pc.
+ * Ruby's frames are contiguous (frame_sz) in the stack of the thread's fiber. `code` is the iseq, 0
+ * for a C function; `instr` is the pc.
  */
 #define JANK_SCRIPT_CHECK   31
 #define JANK_SCRIPT_CODE_SZ 64
@@ -730,9 +730,10 @@ struct jank_script_where {
 		/* words in the bytes read of a code object: JANK_SCRIPT_CODE_SZ from code_at on */
 		name_word;
 	__u16 code_at;
-	__u16 hash_at; /* offset in the name */
-	__u8 frame_sz; /* Ruby: bytes of a frame; 0: CPython, whose frames are linked */
-	__u8 pad[7];
+	__u16 hash_at;	  /* offset in the name */
+	__u8 frame_sz;	  /* Ruby: bytes of a frame; 0: CPython, whose frames are linked */
+	__u8 places_only; /* the frames only tell places apart: they are not in stacks */
+	__u8 pad[6];
 	__u64 root; /* Ruby: the thread's own fiber; no frames are read in other fibers */
 };
 _Static_assert(sizeof(struct jank_script_where) == 56, "jank_script_where");

@@ -15,7 +15,7 @@ static __always_inline struct jank_script *script__of(__u32 tgid, __u32 tid)
 {
 	struct jank_script *s = script__find(tgid, tid);
 
-	return s && !s->where.frame_sz ? s : NULL;
+	return s && !s->where.places_only ? s : NULL;
 }
 
 static __always_inline __u64 script__word(const struct jank_script *s, __u32 word)
@@ -139,6 +139,8 @@ static __always_inline void script__output(struct jank_script *s, __u64 now)
 	bpf_ringbuf_output(&jank_ring, &s->rec, s->rec.hdr.size, BPF_RB_NO_WAKEUP);
 }
 
+static __noinline int script_place__walk(struct jank_script *s);
+
 __noinline int script__take_own(__u64 dispatch_ns, __u64 t_ns)
 {
 	struct task_struct *task = KERNEL_CURRENT();
@@ -151,7 +153,10 @@ __noinline int script__take_own(__u64 dispatch_ns, __u64 t_ns)
 	s->rec.dispatch_ns = dispatch_ns;
 	s->rec.t_ns = t_ns;
 	s->rec.identity = 0;
-	script__walk(pids__tid(task));
+	if (s->where.frame_sz)
+		script_place__walk(s);
+	else
+		script__walk(pids__tid(task));
 	*(volatile __u64 *)&s->busy = 0;
 	return 0;
 }
@@ -167,11 +172,11 @@ __noinline int script__send_of(__u32 tgid, __u32 tid, __u64 t_ns, __u64 now)
 
 /* --- the place where a thread waits */
 
-/*
- * Three words. Of a Ruby frame: pc, sp, iseq. Of an execution context: its stack, the number of
- * words in it, and its innermost frame.
- */
+/* Of an execution context: its stack, the number of words in it, and its innermost frame. */
 #define SCRIPT_WORDS_SZ 24
+/* Of a Ruby frame: pc, sp, iseq, self, ep; at ep its flags (vm_core.h). */
+#define RUBY_FRAME_SZ	  40
+#define RUBY_FINISH_SHIFT 5 /* of VM_FRAME_FLAG_FINISH: vm_exec was entered for this frame */
 /* Maximum distance of the execution context from the begin of a fiber, in bytes. */
 #define SCRIPT_FIBER_SZ 1024
 
@@ -181,19 +186,21 @@ __noinline int script__send_of(__u32 tgid, __u32 tid, __u64 t_ns, __u64 now)
 WALKED_ONCE_BY_POINTER __u64 script_place__frame(struct jank_script *s, __u64 at, __u64 end)
 {
 	struct jank_script_frame *frame;
+	__u64 flags = 0;
 	__u32 cnt;
 
 	if (!s)
 		return 0;
 	cnt = s->rec.frame_cnt;
 	if (cnt >= JANK_SCRIPT_MAX || at >= end ||
-	    bpf_probe_read_user(s->raw, SCRIPT_WORDS_SZ, (void *)at))
+	    bpf_probe_read_user(s->raw, RUBY_FRAME_SZ, (void *)at))
 		return 0;
+	bpf_probe_read_user(&flags, sizeof(flags), (void *)s->raw[4]);
 	barrier_var(cnt);				 /* before 5.11 the verifier forgets the */
 	frame = &s->frames[cnt & (JANK_SCRIPT_MAX - 1)]; /* bound of what the compiler spills */
 	frame->instr = s->raw[0];
 	frame->code = s->raw[2];
-	frame->flags = 0;
+	frame->flags = flags >> RUBY_FINISH_SHIFT & JANK_SCRIPT_ENTRY;
 	frame->check = 0;
 	s->rec.frame_cnt = cnt + 1;
 	return at + s->where.frame_sz;

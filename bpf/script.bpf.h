@@ -3,8 +3,7 @@
  * Frames of an interpreter. They lie in its heap and no longer exist when user space looks. They
  * are therefore read with the thread's stack: the code object and the instruction of each frame;
  * the names live longer. User space gives their location in this version of CPython for each thread
- * (jank_scripts). If any thread has such an entry, threads without one pay a lookup. Ruby's frames
- * are read only where a thread waits, for their identity.
+ * (jank_scripts). If any thread has such an entry, threads without one pay a lookup.
  *
  * The thread's entry holds the buffer. A switch fills it; when a tick uses it, its content was
  * already sent when the thread returned.

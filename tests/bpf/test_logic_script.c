@@ -15,7 +15,7 @@
 #define FRAME_SZ     64
 
 struct ruby_frame {
-	uint64_t pc, sp, iseq, others[5];
+	uint64_t pc, sp, iseq, self, ep, others[3];
 };
 _Static_assert(sizeof(struct ruby_frame) == FRAME_SZ, "ruby_frame");
 
@@ -26,6 +26,7 @@ static struct {
 		uint64_t stack, word_cnt, frame;
 	} context;
 	struct ruby_frame frames[JANK_SCRIPT_MAX + 16];
+	uint64_t flags; /* where the outermost frame's ep points to */
 } ruby;
 
 #define OUTERMOST_END (&ruby.frames[JANK_SCRIPT_MAX + 16])
@@ -40,7 +41,10 @@ static void stand(unsigned cnt, uint64_t pc)
 	ruby.context.frame = (uint64_t)(OUTERMOST_END - cnt);
 	for (struct ruby_frame *frame = OUTERMOST_END - cnt; frame < OUTERMOST_END; frame++)
 		*frame = (struct ruby_frame){ .pc = frame == OUTERMOST_END - cnt ? pc : 1,
-					      .iseq = 2 };
+					      .iseq = 2,
+					      .ep = frame == OUTERMOST_END - 1
+							    ? (uint64_t)&ruby.flags
+							    : 0 };
 }
 
 static void say(const struct jank_parks *parks)
@@ -110,15 +114,20 @@ static uint32_t identity(const struct jank_parks *parks, uint32_t *ret_cnt)
 static void test_places(void)
 {
 	struct jank_parks parks = { .kinds = JANK_PARKS_BY_PLACE | JANK_PARKS_SCRIPT };
+	const struct jank_script_frame *frames;
 	const struct jank_rec_script *rec;
 	struct event event;
 
+	ruby.flags = 0x20; /* VM_FRAME_FLAG_FINISH */
 	stand(3, 100);
 	begin_dispatch(&parks);
 	LEAVE(1);
 	rec = sent(&event);
 	if (!ok(rec && rec->frame_cnt == 3 && rec->identity, "a question comes with the frames"))
 		return;
+	frames = (const void *)(rec + 1);
+	ok(!frames[0].flags && !frames[1].flags && frames[2].flags == JANK_SCRIPT_ENTRY,
+	   "the frame for which Ruby's C function was entered is marked");
 	parks.chains[0] = (struct jank_park_chain){ .ip = event.wait.ip,
 						    .verdict = JANK_PARK_YES,
 						    .script = rec->identity };

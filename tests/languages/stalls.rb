@@ -7,18 +7,14 @@ STALL_S = 0.09
 $text = JSON.generate((0...60_000).map { |i| { id: i, name: "name #{i}" } })
 $lock = Mutex.new
 
-def now
-  Process.clock_gettime(Process::CLOCK_MONOTONIC)
-end
-
 def spin(finish)
   x = 0
-  x += x * x & 7 while now < finish # @busy
+  x += x * x & 7 while Process.clock_gettime(Process::CLOCK_MONOTONIC) < finish # @busy
   x
 end
 
 def compute(seconds)
-  spin(now + seconds) + 1
+  spin(Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds) + 1
 end
 
 def busy
@@ -55,8 +51,8 @@ end
 
 def descend(depth)
   if depth.zero?
-    finish = now + STALL_S
-    nil while now < finish # @recursion
+    finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + STALL_S
+    nil while Process.clock_gettime(Process::CLOCK_MONOTONIC) < finish # @recursion
     return 0
   end
   1 + descend(depth - 1)
@@ -64,8 +60,8 @@ end
 
 class Catalog
   def rebuild
-    finish = now + STALL_S
-    nil while now < finish # @method
+    finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + STALL_S
+    nil while Process.clock_gettime(Process::CLOCK_MONOTONIC) < finish # @method
   end
 end
 
@@ -75,8 +71,8 @@ end
 
 def per_request
   closure = lambda do |seconds|
-    finish = now + seconds
-    nil while now < finish # @closure
+    finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
+    nil while Process.clock_gettime(Process::CLOCK_MONOTONIC) < finish # @closure
   end
   closure.call(STALL_S)
 end

@@ -1,22 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Threads and code of Ruby 3.1 to 3.4 in memory: this process's own. */
-#include <unistd.h>
-
-#include "symbol/languages/ruby.h"
-#include "tests/unit/python_image.h"
+#include "tests/unit/ruby_image.h"
 
 #define LEN(a) (sizeof(a) / sizeof(*(a)))
 
-static struct process_env env = { .proc = "/proc" };
 static const uint32_t versions[] = { 0x03010200, 0x03020400, 0x03030500, 0x03040500 };
-
-struct world {
-	struct image_mem image;
-	struct ruby *ruby;
-	struct heap_process *heap;
-	struct process process;
-	uint64_t vm, list;
-};
 
 static uint64_t add_thread(struct world *w, uint32_t tid)
 {
@@ -32,36 +20,6 @@ static uint64_t add_thread(struct world *w, uint32_t tid)
 	image__put(w->list, 8, ret, 8);
 	image__put(ret, 0, w->list, 8);
 	return ret;
-}
-
-static void begin(struct world *w, uint32_t version)
-{
-	uint64_t ractor;
-
-	*w = (struct world){ .image = image__new(0x030b02f0) };
-	w->ruby = calloc(1, sizeof(*w->ruby));
-	w->heap = calloc(1, sizeof(*w->heap));
-	*w->heap = (struct heap_process){ .language = &language_ruby, .state = w->ruby };
-	w->ruby->offsets = ruby_offsets__of(version);
-	w->ruby->vm_ptr = image__room(&w->image, 8);
-	w->vm = image__room(&w->image, 512);
-	ractor = image__room(&w->image, 512);
-	w->list = ractor + w->ruby->offsets->threads;
-	image__put(w->ruby->vm_ptr, 0, w->vm, 8);
-	image__put(w->vm, w->ruby->offsets->main_ractor, ractor, 8);
-	image__put(w->list, 0, w->list, 8);
-	image__put(w->list, 8, w->list, 8);
-	w->process = (struct process){ .pid = getpid(),
-				       .living = getpid(),
-				       .nspid = getpid(),
-				       .heap = w->heap,
-				       .heap_known = true };
-}
-
-static void end(struct world *w)
-{
-	heap_process__free(w->heap);
-	free(w->image.bytes);
 }
 
 static size_t threads_of(struct world *w, struct interp_thread *ret)
@@ -116,36 +74,40 @@ static void check_newest(uint32_t version)
 
 /* --- how far out a wait is */
 
-static uint64_t add_string(struct world *w, const char *text, bool is_long)
-{
-	uint64_t ret = image__room(&w->image, 64), to = ret + w->ruby->offsets->text;
+/* --- names */
 
-	image__put(ret, 0, 5 | (is_long ? 1u << 13 : 0), 8);
-	if (is_long) {
-		to = image__room(&w->image, 64);
-		image__put(ret, 24, to, 8);
+#define LONG_NAME "a_method_whose_name_is_longer_than_a_short_string_of_ruby"
+
+static void check_names(uint32_t version)
+{
+	static const struct {
+		uint32_t word, line;
+	} places[] = { { 0, 1000 },   { 1, 1000 },   { 7, 1000 },   { 8, 1001 },
+		       { 54, 1007 },  { 55, 1007 },  { 57, 1008 },  { 300, 1042 },
+		       { 566, 1080 }, { 567, 1080 }, { 568, 1081 }, { CODE_WORDS, 1099 } };
+	uint64_t method, other, code, other_code;
+	char want[128];
+	struct world w;
+
+	begin(&w, version);
+	method = add_method(&w, "handle", false, &code);
+	for (size_t i = 0; i < LEN(places); i++) {
+		snprintf(want, sizeof(want), "handle /srv/shop/app.rb:%u", places[i].line);
+		is_str(name_of(&w, method, code + 8 * places[i].word), want, "%x: word %u", version,
+		       places[i].word);
 	}
-	memcpy((void *)to, text, strlen(text));
-	return ret;
-}
-
-static uint64_t add_code(struct world *w, uint64_t parent, uint64_t path)
-{
-	uint64_t ret = image__room(&w->image, 32), body = image__room(&w->image, 256);
-
-	image__put(ret, 16, body, 8);
-	image__put(body, w->ruby->offsets->parent, parent, 8);
-	image__put(body, 64, path, 8);
-	return ret;
-}
-
-static uint64_t add_array(struct world *w, uint64_t first)
-{
-	uint64_t ret = image__room(&w->image, 32);
-
-	image__put(ret, 0, 7, 8);
-	image__put(ret, 16, first, 8);
-	return ret;
+	other = add_method(&w, LONG_NAME, true, &other_code);
+	is_str(name_of(&w, other, other_code + 8), LONG_NAME " /srv/shop/app.rb:1000",
+	       "a long name");
+	is_str(name_of(&w, other, code), "", "a pc of other code");
+	is_str(name_of(&w, method, code - 8), "", "a pc before the code");
+	is_str(name_of(&w, method, code + 8 * CODE_WORDS + 8), "", "a pc behind it");
+	is_str(name_of(&w, 0x10, code), "", "no memory");
+	image__put(method, 0, 0x1a | 6 << 12, 8);
+	is_str(name_of(&w, method, code + 16), "", "another object");
+	image__put(method, 0, 0x05 | 7 << 12, 8);
+	is_str(name_of(&w, method, code + 24), "", "a String");
+	end(&w);
 }
 
 /* The codes, innermost first; 0 is a function in C. */
@@ -196,6 +158,7 @@ int main(void)
 		check_threads(versions[i]);
 		check_newest(versions[i]);
 		check_depth(versions[i]);
+		check_names(versions[i]);
 	}
 	ok(!ruby_offsets__of(0x03000000) && !ruby_offsets__of(0x04000000),
 	   "other versions are not read");

@@ -30,12 +30,16 @@ static const struct {
 	{ "java", FUNCTION_BEGINS, "androidx.", false }, /* these are parts of the app's file */
 	{ "java", FUNCTION_BEGINS, "kotlin.", false },
 	{ "java", FUNCTION_BEGINS, "kotlinx.", false },
+	{ "ruby", FILE_BEGINS, "<internal:", true },
+	{ "ruby", FILE_HAS, "/gems/", false },
+	{ "ruby", FILE_HAS, "/vendor_ruby/", false },
+	{ "ruby", FILE_HAS, "/lib/ruby/", true },
 	{ "python", FILE_HAS, "/site-packages/", false },
 	{ "python", FILE_HAS, "/dist-packages/", false },
 };
 
 /* The native functions that run the code of a language's frames in the heap. */
-static const char *const evaluations[] = { "_PyEval_EvalFrameDefault" };
+static const char *const evaluations[] = { "_PyEval_EvalFrameDefault", "rb_vm_exec" };
 
 bool script_owner__evaluates(const char *function)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Languages with frames in the heap of their interpreter: CPython 3.11 to 3.13, and Ruby 3.1 to 3.4
- * (frames without names). The frames no longer exist when user space looks, so the probes read them
- * (bpf/script.bpf.h): the code and the instruction of each. A language says where the probes find
- * them, and what they are. Used on the symbolizer's thread only.
+ * Languages with frames in the heap of their interpreter: CPython 3.11 to 3.13, Ruby 3.1 to 3.4.
+ * The frames are gone when user space looks, so the probes read them (bpf/script.bpf.h): the code
+ * and the instruction of each. A language says where the probes find them, and what they are.
+ * Used on the symbolizer's thread only.
  *
  * The process's memory is not trusted: a language checks each object that it reads.
  */

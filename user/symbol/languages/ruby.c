@@ -123,6 +123,7 @@ static int open_file(const struct elf *elf, void **ret)
 	struct language_symbol symbols[] = { { .name = "ruby_current_vm_ptr" },
 					     { .name = "ruby_version" },
 					     { .name = "rb_mutex_lock" } };
+	struct language_symbol run = { .name = "rb_vm_exec" };
 	const Elf64_Sym *lock = &symbols[2].sym;
 	const struct ruby_offsets *offsets;
 	struct ruby *file;
@@ -138,7 +139,9 @@ static int open_file(const struct elf *elf, void **ret)
 	file = malloc(sizeof(*file));
 	if (!file)
 		return -ENOMEM;
+	res = language__symbols(elf, &run, 1);
 	*file = (struct ruby){
+		.is_named = !res,
 		.offsets = offsets,
 		.vm_ptr = symbols[0].sym.st_value,
 		.lock_begin = lock_begin(elf, lock->st_value),
@@ -164,7 +167,13 @@ static int start(const void *file, uint64_t bias, const struct heap_memory *mem,
 
 static size_t bytes(const void *state)
 {
-	return sizeof(struct ruby);
+	return sizeof(struct ruby) + frame_places__bytes(&((const struct ruby *)state)->places);
+}
+
+static void end(void *state)
+{
+	frame_places__free(&((struct ruby *)state)->places);
+	free(state);
 }
 
 /* --- code */
@@ -257,9 +266,10 @@ static uint64_t list_of(const struct ruby_offsets *offsets, const struct heap_me
 /* Offset of the frame pointer in the execution context, after the stack's address and size. */
 #define CFP_AT 16
 
-static struct jank_script_where where_of(const struct ruby_offsets *offsets,
-					 const struct thread *thread)
+static struct jank_script_where where_of(const struct ruby *ruby, const struct thread *thread)
 {
+	const struct ruby_offsets *offsets = ruby->offsets;
+
 	return (struct jank_script_where){
 		.tstate = thread->address,
 		.native_id = thread->native,
@@ -267,6 +277,7 @@ static struct jank_script_where where_of(const struct ruby_offsets *offsets,
 		.frame_at = offsets->thread.ec,
 		.cframe_at = CFP_AT,
 		.frame_sz = offsets->frame_sz,
+		.places_only = !ruby->is_named,
 		.root = thread->root_fiber,
 	};
 }
@@ -282,7 +293,7 @@ static void threads(const void *state, const struct heap_memory *mem, heap_threa
 		if (heap_memory__word(mem, at, &at) || at == list ||
 		    read_thread(ruby->offsets, mem, vm, at, &thread))
 			return;
-		where = where_of(ruby->offsets, &thread);
+		where = where_of(ruby, &thread);
 		if (thread.tid && !fn(ctx, thread.tid, &where))
 			return;
 	}
@@ -358,6 +369,7 @@ static const struct heap_language heap = {
 	.threads = threads,
 	.newest = newest,
 	.wait = describe_wait,
+	.name = ruby__name,
 };
 
 const struct language language_ruby = {
@@ -365,6 +377,6 @@ const struct language language_ruby = {
 	.file = "ruby",
 	.open = open_file,
 	.bytes = bytes,
-	.end = free,
+	.end = end,
 	.heap = &heap,
 };

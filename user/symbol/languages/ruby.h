@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Ruby 3.1 to 3.4, a language with frames in the heap without names. A state in the thread list
- * of the main Ractor must point to the virtual machine.
+ * Ruby 3.1 to 3.4, a language with frames in the heap. A state in the thread list of the main
+ * Ractor must point to the virtual machine; the code of a frame must be an iseq that contains its
+ * pc. Methods have names if the file has a symbol for the function that runs them (rb_vm_exec:
+ * exported up to 3.2), which their frames replace.
  */
 #ifndef JANK_SYMBOL_LANGUAGES_RUBY_H
 #define JANK_SYMBOL_LANGUAGES_RUBY_H
 
+#include "symbol/languages/frame_places.h"
 #include "symbol/languages/heap.h"
+
+#define RUBY_SEEN 64
 
 /* Offsets of a version, in bytes. */
 struct ruby_offsets {
@@ -32,6 +37,24 @@ struct ruby {
 	const struct ruby_offsets *offsets;
 	uint64_t vm_ptr;	       /* address of ruby_current_vm_ptr */
 	uint64_t lock_begin, lock_end; /* range of the code by which Ruby waits for a Mutex */
+	bool is_named;		       /* stacks show the function that runs methods */
+	/* of a process: names by place, and iseqs that were checked lately */
+	struct frame_places places;
+	struct ruby_seen {
+		uint64_t iseq, stamp, checked_ns;
+	} seen[RUBY_SEEN];
 };
+
+/* --- ruby_code.c: names of code */
+
+/*
+ * Reads a String's text, cut to fit, with a NUL. 0; -EINVAL: it is none; or -errno of the read.
+ */
+int ruby__text(const struct ruby_offsets *offsets, const struct heap_memory *mem, uint64_t string,
+	       char *ret, size_t cap);
+
+/* As heap->name. */
+void ruby__name(void *state, const struct heap_memory *mem, struct pool *pool,
+		const struct jank_script_frame *from, struct frame *ret);
 
 #endif
