@@ -157,7 +157,7 @@ def command_of(name, program, folder, options=()):
     if name != "java":
         return [program, *options, source]
     if not os.path.exists(os.path.join(folder, "Stalls.class")):
-        subprocess.run(["javac", "-nowarn", "--release", "17", "-d", folder, source], check=True)
+        subprocess.run(["javac", "-nowarn", "--release", "11", "-d", folder, source], check=True)
     return [program, *options, "-cp", folder, "Stalls"]
 
 

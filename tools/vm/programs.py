@@ -22,7 +22,8 @@ class Archive(apt.Archive):
             raise apt.Unavailable(f"{package}: {(run.stderr.strip().splitlines() or ['apt has none'])[-1]}")
         # For programs that only run, apt chooses this machine's own architecture.
         wanted = package.partition(":")[2]
-        return [f"{name}:{arch}={version}" for name, version, arch in found if arch == wanted]
+        return [f"{name}:{arch}={version}" if arch == wanted else f"{name}={version}" for name, version, arch in found
+                if arch in (wanted, "all")]
 
 
 def needed(path):
@@ -47,18 +48,24 @@ def libraries(program, find):
     return found
 
 
-def keep(root, program, folder):
-    """The program, with its libraries in lib/, from unpacked packages."""
-    files = {name: os.path.join(parent, name) for parent, _, names in os.walk(root) for name in names}
+def keep(root, program, folder, trees, loads):
+    """The program, with its libraries in lib/, and folders, from unpacked packages."""
+    files = {name: os.path.join(parent, name) for parent, _, names in os.walk(root) for name in names
+             if os.path.exists(os.path.join(parent, name))} # not a link out of the packages
     os.makedirs(os.path.join(folder, "lib"))
-    for name, path in libraries(os.path.join(root, program), files.get).items():
-        shutil.copy(path, os.path.join(folder, "lib", name))
+    for loader in [os.path.join(root, program), *(files[name] for name in loads)]:
+        for name, path in libraries(loader, files.get).items():
+            shutil.copy(path, os.path.join(folder, "lib", name))
+    for tree in trees:
+        shutil.copytree(os.path.join(root, tree), os.path.join(folder, tree), symlinks=True)
     shutil.copy(os.path.join(root, program), folder)
 
 
-def get(arch, suite, package, program):
+def get(arch, suite, package, program, trees=(), loads=()):
     """A folder with the program and lib/, fetched if it is not in the cache; `program` is its path
-    in the package. apt.Unavailable has the reason if it is not available."""
+    in the package. trees: folders of the packages that it needs at their own paths; loads: libraries
+    that it loads itself, whose libraries it needs. apt.Unavailable has the reason if it is not
+    available."""
     folder = os.path.join(kernels.cache_folder(), "programs", arch, suite, package)
     with kernels.locked():
         if os.path.exists(os.path.join(folder, os.path.basename(program))):
@@ -67,5 +74,5 @@ def get(arch, suite, package, program):
         archive = Archive(kernels.cache_folder())
         with tempfile.TemporaryDirectory(prefix="program-", dir=kernels.cache_folder()) as root:
             archive.unpack(archive.closure(f"{package}:{kernels.ARCHES[arch]}", suite), root)
-            keep(root, program, folder)
+            keep(root, program, folder, trees, loads)
     return folder
