@@ -329,6 +329,7 @@ static void test_recursion(void)
 
 static void test_left_out(void)
 {
+	enum not_shown_reason reason;
 	struct block *block = block_of(BLOCK_JANK, 1), *hang = block_of(BLOCK_HANG, 1);
 	struct jank_rec_block rec = { .hdr = { .kind = JANK_REC_BLOCK, .tid = block->tid },
 				      .start_ns = block->start_ns };
@@ -338,16 +339,18 @@ static void test_left_out(void)
 	unsigned bad;
 
 	answers_writer__block(w, block);
-	answers_writer__left_out(w, hang);
+	answers_writer__left_out(w, hang, NOT_SHOWN_LOOP);
 	answers_writer__free(w);
 	block__free(block);
 	block__free(hang);
 	a = answers_of(jw, &bad);
-	ok(!bad && !answers__left_out(a, &rec), "the answer says that the block was reported");
+	ok(!bad && !answers__left_out(a, &rec, &reason),
+	   "the answer says that the block was reported");
 	rec.hdr.kind = JANK_REC_HANG;
-	ok(answers__left_out(a, &rec), "and that its hang was not");
+	ok(answers__left_out(a, &rec, &reason) && reason == NOT_SHOWN_LOOP,
+	   "and that its hang was not, with the reason");
 	rec.hdr.tid--;
-	ok(!answers__left_out(a, &rec), "another thread has no answer");
+	ok(!answers__left_out(a, &rec, &reason) && reason == SHOWN, "another thread has no answer");
 	answers__free(a);
 }
 

@@ -79,6 +79,7 @@ static void test_empty(void)
 	struct stack stack = { .addresses = &address, .user_cnt = 1 };
 	struct answers *a = answers__new();
 	struct host_info memory = { .mem_total_kb = 9 };
+	enum not_shown_reason reason;
 	struct block *block = block__new();
 	struct block_loss *lost;
 	int64_t offset;
@@ -95,7 +96,7 @@ static void test_empty(void)
 	   "an empty time is unknown");
 	is_int(answers__waited(a, block), 0, "empty answers are applied");
 	ok(!block->live->cpu->has_total_pct, "an empty load is unknown");
-	ok(!block->live->frames && !answers__loop(a, &rec) && !answers__left_out(a, &rec),
+	ok(!block->live->frames && !answers__loop(a, &rec) && !answers__left_out(a, &rec, &reason),
 	   "so are empty frames and an empty loop");
 	is_int(answers__name(a, 0, &stack), 0, "frames without a frame are valid");
 	ok(stack.frame_cnt == 1 && stack.frames[0].address == 0x10, "and leave the address bare");

@@ -141,11 +141,17 @@ static int learn(struct replay *r, const struct jank_rec *rec)
 
 static int on_dispatch(struct replay *r, struct dispatch *dispatch)
 {
+	enum not_shown_reason reason;
 	struct block *block;
 	int res;
 
-	if (answers__left_out(r->answers, &dispatch->rec))
+	if (answers__left_out(r->answers, &dispatch->rec, &reason)) {
+		if (reason != SHOWN && !dispatch->hang &&
+		    dispatch__delay(&dispatch->rec) > r->judge.threshold_ns)
+			not_shown__add(&r->judge.not_shown, reason, dispatch->rec.hdr.tgid,
+				       dispatch__delay(&dispatch->rec));
 		return 0;
+	}
 	answers__time(r->answers, &dispatch->rec, &r->host, &r->judge.real_offset_ns);
 	res = judge__dispatch(&r->judge, dispatch,
 			      answers__process(r->answers, dispatch->rec.hdr.tgid), &block);

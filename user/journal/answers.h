@@ -48,8 +48,9 @@ bool answers__time(const struct answers *a, const struct jank_rec_block *rec,
 const char *answers__loop(const struct answers *a, const struct jank_rec_block *rec);
 /* Like answers__loop, for a process's loops in the recording's summary. */
 const char *answers__loop_of(const struct answers *a, uint32_t pid, uint32_t loop);
-/* True if the recording did not show the block. */
-bool answers__left_out(const struct answers *a, const struct jank_rec_block *rec);
+/* True if the recording did not show the block. *ret_reason: why; SHOWN: not known. */
+bool answers__left_out(const struct answers *a, const struct jank_rec_block *rec,
+		       enum not_shown_reason *ret_reason);
 
 /*
  * Steps of a namer (output.h), with answers as the context. Each fills what the journal has and
@@ -116,7 +117,8 @@ int answers_writer__stack(struct answers_writer *w, uint32_t pid, const struct s
 /* All losses, including those found since the block was judged. */
 int answers_writer__losses(struct answers_writer *w, const struct block *block);
 /* The block was not shown. */
-int answers_writer__left_out(struct answers_writer *w, const struct block *block);
+int answers_writer__left_out(struct answers_writer *w, const struct block *block,
+			     enum not_shown_reason reason);
 /* The process ended: its pid may be reused. */
 void answers_writer__on_exit(struct answers_writer *w, uint32_t pid);
 

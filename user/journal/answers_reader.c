@@ -221,10 +221,12 @@ static const Jankbpf__JournalAnswers *of_record(const struct answers *a,
 	return entry ? (const Jankbpf__JournalAnswers *)entry->message : NULL;
 }
 
-bool answers__left_out(const struct answers *a, const struct jank_rec_block *rec)
+bool answers__left_out(const struct answers *a, const struct jank_rec_block *rec,
+		       enum not_shown_reason *ret_reason)
 {
 	const Jankbpf__JournalAnswers *answers = of_record(a, rec);
 
+	*ret_reason = not_shown__reason(answers ? answers->not_shown : NULL);
 	/* A block that was on probation when the recording was torn was never confirmed. */
 	return answers ? answers->left_out : rec->hdr.flags != 0;
 }

@@ -252,7 +252,8 @@ int answers_writer__losses(struct answers_writer *w, const struct block *block)
 	return journal_writer__message(w->jw, JOURNAL_LOSSES, &losses.base);
 }
 
-int answers_writer__left_out(struct answers_writer *w, const struct block *block)
+int answers_writer__left_out(struct answers_writer *w, const struct block *block,
+			     enum not_shown_reason reason)
 {
 	Jankbpf__JournalAnswers answers = JANKBPF__JOURNAL_ANSWERS__INIT;
 
@@ -260,6 +261,7 @@ int answers_writer__left_out(struct answers_writer *w, const struct block *block
 	SET(&answers, start_ns, block->start_ns);
 	SET(&answers, hang, block__hang(block));
 	SET(&answers, left_out, true);
+	answers.not_shown = (char *)not_shown__word(reason);
 	return journal_writer__message(w->jw, JOURNAL_ANSWERS, &answers.base);
 }
 

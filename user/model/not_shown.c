@@ -39,10 +39,18 @@ const char *not_shown__word(enum not_shown_reason reason)
 	return reasons[reason].word;
 }
 
+enum not_shown_reason not_shown__reason(const char *word)
+{
+	int i = 0;
+
+	while (word && i < NOT_SHOWN_CNT && strcmp(word, reasons[i].word))
+		i++;
+	return word ? i : SHOWN;
+}
+
 const char *not_shown__phrase(const char *word)
 {
-	for (size_t i = 0; i < NOT_SHOWN_CNT; i++)
-		if (!strcmp(word, reasons[i].word))
-			return reasons[i].phrase;
-	return word;
+	enum not_shown_reason reason = not_shown__reason(word);
+
+	return reason == SHOWN ? word : reasons[reason].phrase;
 }

@@ -51,6 +51,8 @@ void not_shown__add_block(struct not_shown *not_shown, enum not_shown_reason rea
 void not_shown__merge(struct not_shown *to, const struct not_shown *from);
 
 const char *not_shown__word(enum not_shown_reason reason);
+/* The reason of a word; SHOWN: none, or an unknown word. */
+enum not_shown_reason not_shown__reason(const char *word);
 /* What the summary says of a word of a record: the word itself if it is unknown. */
 const char *not_shown__phrase(const char *word);
 

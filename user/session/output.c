@@ -574,7 +574,7 @@ void output__tell_not_shown(enum not_shown_reason reason, uint32_t pid, uint64_t
 void output__left_out(struct output *out, const struct block *block, enum not_shown_reason reason)
 {
 	not_shown__add_block(&out->not_shown, reason, block);
-	if (out->answers && answers_writer__left_out(out->answers, block))
+	if (out->answers && answers_writer__left_out(out->answers, block, reason))
 		losses__add(out->losses, LOSS_JOURNAL, 1);
 }
 
