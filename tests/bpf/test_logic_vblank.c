@@ -24,7 +24,7 @@ static struct jank_vblanks of(uint32_t crtc)
 
 static uint32_t missed(uint32_t crtc, uint64_t start_ms, uint64_t end_ms)
 {
-	Jankbpf__Display frames = JANKBPF__DISPLAY__INIT;
+	Jankbpf__Display frames = { .missed = 0 };
 	struct jank_vblanks vblanks = of(crtc);
 
 	display_frames__add(&frames, crtc, &vblanks, start_ms * MS, end_ms * MS);
