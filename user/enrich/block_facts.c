@@ -10,13 +10,12 @@
 #include <string.h>
 
 #include "base/own_process.h"
+#include "base/proto.h"
 #include "procfs/cgroup.h"
 #include "procfs/host.h"
 #include "procfs/network.h"
 #include "procfs/procinfo.h"
 
-#define SET_KNOWN(message, field, value)                                                           \
-	((message)->has_##field = !!(value), (message)->field = (value))
 #define ASKED_MAX 4
 #define CPU_MAX	  4096
 #define NODE_MAX  1024 /* the kernel's own limit */

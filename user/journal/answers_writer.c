@@ -6,12 +6,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/proto.h"
 #include "export/record/record.h"
 #include "schema/journal.pb-c.h"
 
 /* At this count all keys are dropped: names may be written twice, but none is missing. */
-#define SEEN_MAX		   65536
-#define SET(message, field, value) ((message)->has_##field = true, (message)->field = (value))
+#define SEEN_MAX 65536
 
 struct seen {
 	uint64_t key;

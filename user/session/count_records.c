@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/message.h"
+#include "base/proto.h"
 #include "session/session_parts.h"
 
 void session__begin_counts(struct session *s)

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/message.h"
+#include "base/proto.h"
 #include "session/session_parts.h"
 
 #define PERIOD_NS	NS_PER_SEC

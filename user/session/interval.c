@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/message.h"
+#include "base/proto.h"
 
 #define OPEN_MAX	 100 /* of a record */
 #define OPEN_PART	 10  /* part of the threshold from which an open dispatch is listed */

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/message.h"
+#include "base/proto.h"
 #include "session/session_parts.h"
 
 void session__use_threshold(struct session *s)

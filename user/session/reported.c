@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/message.h"
+#include "base/proto.h"
 
 #define LOOP_KINDS 64	/* above all JANK_LOOP_* */
 #define LOOPS_MAX  4096 /* blocks of further loops are counted together, as in the summary */

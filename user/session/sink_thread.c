@@ -14,7 +14,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/message.h"
+#include "base/proto.h"
 #include "base/thread.h"
 #include "enrich/block_facts.h"
 #include "journal/answers.h"

@@ -8,7 +8,7 @@
 #define JANK_EXPORT_RECORD_RECORD_H
 
 #include "base/err.h"
-#include "base/message.h"
+#include "base/proto.h"
 #include "base/strbuf.h"
 #include "export/arena.h"
 #include "export/record/faults.h"
