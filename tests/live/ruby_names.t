@@ -6,14 +6,43 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "languages")]
 import cases  # noqa: E402
-from live import Tap, need, skip_all  # noqa: E402
+from bad import wait_for  # noqa: E402
+from live import Tap, Trace, end, need, skip_all, start  # noqa: E402
 
 RUBY = "/usr/bin/ruby"
 KNOWN = r"3\.[12]\."  # later ones have no symbol for what runs methods
+
+STALLS = """
+loop do
+  IO.select(nil, nil, nil, 0.02)
+  finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 0.05
+  nil while Process.clock_gettime(Process::CLOCK_MONOTONIC) < finish
+end
+"""
+
+
+def test_stripped(tap):
+    """As Debian's later ones: without the symbol of what runs methods."""
+    linked = subprocess.run(["ldd", RUBY], capture_output=True, text=True, check=True).stdout
+    library = re.search(r"(libruby\S*) => (\S+)", linked)
+    if not library:
+        tap.skip("ruby has no library of its own", 1)
+        return
+    with tempfile.TemporaryDirectory(prefix="jank-ruby-") as folder:
+        with open(library[2], "rb") as file, open(os.path.join(folder, library[1]), "wb") as copy:
+            copy.write(file.read().replace(b"\0rb_vm_exec\0", b"\0rb`Um_exec\0"))  # the linker's hash is the same
+        program = start([RUBY, "-e", STALLS], env={**os.environ, "LD_LIBRARY_PATH": folder})
+        try:
+            with Trace(program.pid) as trace:
+                wait_for(lambda: any("stripped of the symbol" in line for line in trace.messages))
+        finally:
+            end(program)
+    tap.check(trace.summary["lost"].get("files_unread") == 1, "a stripped Ruby is told", trace.summary["lost"], *trace.messages)
 
 
 def main():
@@ -30,6 +59,7 @@ def main():
     tap.check(named == stacks > len(results), f"{named} of {stacks} stacks have the program's method")
     tap.check(good and not off, f"{good} of {good + off} lines are right", *[dict(r.off) for r in results.values()])
     tap.check(not any(r.wrong for r in results.values()), "no other name", *[dict(r.wrong) for r in results.values()])
+    test_stripped(tap)
     tap.end()
 
 

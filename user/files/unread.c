@@ -31,8 +31,11 @@ static const char *const texts[UNREAD_CNT] = {
 	[UNREAD_FATAL] = "not read any more, because the process that makes names ended twice "
 			 "while it read it: its names are missing; please report this file",
 	[UNREAD_RUNTIME] =
-		"a version of Node, V8 or Java that is not known here: its functions have no "
-		"names; start node with `--perf-basic-prof`; of Java, JDK 11 to 18, 21 and 25 are known",
+		"a version of its language that is not known here: its functions have no names; "
+		"known are Node 16 to 24 (others: start them with `--perf-basic-prof`), JDK 11 to "
+		"18, 21 and 25, CPython 3.11 to 3.13 and Ruby 3.1 to 3.4",
+	[UNREAD_STRIPPED] = "stripped of the symbol that finds its language's frames: its "
+			    "functions have no names; run a build that has its own symbols",
 	[UNREAD_DEX] = "no DEX file that can be read has the bytecode here: interpreted methods of "
 		       "Android's runtime have no names; compile the app, by `cmd package compile "
 		       "-m speed PACKAGE`",

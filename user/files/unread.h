@@ -20,6 +20,7 @@ enum unread {
 	UNREAD_NO_FD,	 /* a file for which no descriptor was free */
 	UNREAD_FATAL,	 /* a file that ended the process that makes names, twice (user/name) */
 	UNREAD_RUNTIME,	 /* names of a language whose runtime has an unknown layout (language.h) */
+	UNREAD_STRIPPED, /* names of an interpreter without the symbol that finds its frames */
 	UNREAD_DEX,	 /* bytecode of Android's interpreter in no DEX file that can be read */
 	UNREAD_CNT
 };

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "files/proc.h"
+#include "files/unread.h"
 #include "symbol/names/symbolize_parts.h"
 
 #define TASKS_MAX 4096
@@ -44,7 +45,8 @@ size_t heap_process__bytes(const struct heap_process *heap)
 
 /* *known false: the process may have the language later. */
 static struct heap_process *start(struct process_env *env, struct process *process,
-				  const struct language_file *file, uint64_t bias, bool *known)
+				  const struct language_file *file, const struct region *region,
+				  uint64_t bias, bool *known)
 {
 	const struct language *language = file->language;
 	struct heap_memory mem = memory_of(env, process);
@@ -55,6 +57,8 @@ static struct heap_process *start(struct process_env *env, struct process *proce
 	*known = res != -ENODATA;
 	if (res)
 		return NULL;
+	if (language->heap->nameless && language->heap->nameless(file->content))
+		unread__add(UNREAD_STRIPPED, region->mapped->path);
 	ret = malloc(sizeof(*ret));
 	if (ret)
 		*ret = (struct heap_process){ language, file, bias, state };
@@ -79,7 +83,7 @@ static struct heap_process *heap_of(struct process_env *env, struct process *pro
 	if (file && process->heap && process->heap->file == file && process->heap->bias == bias)
 		return process->heap;
 	heap_process__free(process->heap);
-	process->heap = file ? start(env, process, file, bias, &process->heap_known) : NULL;
+	process->heap = file ? start(env, process, file, region, bias, &process->heap_known) : NULL;
 	return process->heap;
 }
 

@@ -49,6 +49,8 @@ struct heap_language {
 	 * the process may have one later; or -errno.
 	 */
 	int (*start)(const void *file, uint64_t bias, const struct heap_memory *mem, void **ret);
+	/* Does the file lack what finds the frames of stacks? NULL: none does. */
+	bool (*nameless)(const void *file);
 	/* Calls fn for each thread, at most some thousand. */
 	void (*threads)(const void *state, const struct heap_memory *mem, heap_thread_fn fn,
 			void *ctx);

@@ -263,6 +263,11 @@ static uint64_t list_of(const struct ruby_offsets *offsets, const struct heap_me
 	return ractor + offsets->threads;
 }
 
+static bool nameless(const void *file)
+{
+	return !((const struct ruby *)file)->is_named;
+}
+
 /* Offset of the frame pointer in the execution context, after the stack's address and size. */
 #define CFP_AT 16
 
@@ -366,6 +371,7 @@ static const struct heap_language heap = {
 	.alike = 1u << JANK_CLASS_FUTEX | 1u << JANK_CLASS_POLL_FDS,
 	.sleep = "rb_thread_wait_for",
 	.start = start,
+	.nameless = nameless,
 	.threads = threads,
 	.newest = newest,
 	.wait = describe_wait,
