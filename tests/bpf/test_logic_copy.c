@@ -209,7 +209,7 @@ static uint32_t slot_of(int which)
 {
 	uint32_t tid = gettid();
 
-	return (which ? tid + 1 + tid / 512 * 31 : tid) & 511;
+	return (which ? tid + (tid / 512 * 31 | 1) : tid) & 511;
 }
 
 static void put_slot(int which, const struct copy_slot *slot)
