@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "catalogue/catalogue.h"
 #include "files/apart.h"
 #include "journal/answers.h"
@@ -279,11 +280,27 @@ static int start_processes(struct session *s, struct err *err)
 	return res;
 }
 
-static int probe_features(struct session *s, struct err *err)
+static void *read_types(void *session)
 {
-	s->types = kernel_types__read();
-	return features__probe(s->types, s->opts->disabled, s->opts->disabled_cnt, &s->features,
-			       err);
+	((struct session *)session)->types = kernel_types__read();
+	return NULL;
+}
+
+/*
+ * The start of our processes waits for them, and the kernel's types take as long to read. Not for
+ * long: a thread's capabilities are its own.
+ */
+static int start_and_read(struct session *s, struct err *err)
+{
+	pthread_t reader;
+	bool beside = !thread__start(&reader, "jank-types", read_types, s);
+	int res = start_processes(s, err);
+
+	if (beside)
+		pthread_join(reader, NULL);
+	else
+		read_types(s);
+	return res;
 }
 
 /* All programs are loaded. */
@@ -309,9 +326,10 @@ static int open_session(struct session *s, struct err *err)
 	if (!res)
 		res = preflight__check(err);
 	if (!res)
-		res = start_processes(s, err);
+		res = start_and_read(s, err);
 	if (!res)
-		res = probe_features(s, err);
+		res = features__probe(s->types, s->opts->disabled, s->opts->disabled_cnt,
+				      &s->features, err);
 	note_step(s, "helper processes and features");
 	if (!res)
 		res = features__require(&s->features, err);
