@@ -120,6 +120,13 @@ def bpftrace(name, script):
                                         script(target)], r"^begun", quiet_ns=300e6)
 
 
+def bpftrace_first(name, script):
+    """At work with the first event that it sees: its word of the begin comes before it attaches the others."""
+    seen = "{ @end[tid] = nsecs; if (@seen == 0) { @seen = 1; printf(\"begun\\n\"); } }"
+    return Tracer(name, lambda target: ["bpftrace", "-B", "line", "-e",
+                                        script(target).replace("{ @end[tid] = nsecs; }", seen)], r"^begun")
+
+
 def perf(name, *options):
     argv = ["perf", "record", *options, "-o", "/dev/null", "-D", "-1", "--control", "fd:0,1", "-p"]
     return Tracer(name, lambda target: argv + [str(target.pid)], r"^ack", stdin=b"enable\n")
@@ -146,6 +153,7 @@ RAW = jankbpf("jankbpf by tp_btf (no syscall tracepoints)", "--disable-feature",
               "syscall_tracepoints")
 BPFTRACE_UPROBES = bpftrace("bpftrace, uprobe + uretprobe", bpftrace_uprobes)
 BPFTRACE_TRACEPOINTS = bpftrace("bpftrace, tracepoints", bpftrace_tracepoints)
+BPFTRACE_FIRST = bpftrace_first(BPFTRACE_TRACEPOINTS.name, bpftrace_tracepoints)
 PERF_99 = perf("perf record -F 99", "-F", "99", "-g")
 EMPTY = Tracer("empty programs at the same hooks", lambda target: [os.environ.get("BENCH_EMPTY", "bench_empty")],
                r"^begun")
