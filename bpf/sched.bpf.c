@@ -275,15 +275,26 @@ int BPF_PROG(jank_on_fork, struct task_struct *parent, struct task_struct *child
 	return 0;
 }
 
+/*
+ * The process ends, or has another program now. Few are in these maps: a look costs less than a
+ * deletion, which takes a lock.
+ */
+static __always_inline void sched__forget_process(__u32 tgid)
+{
+	if (bpf_map_lookup_elem(&jank_pollers, &tgid))
+		bpf_map_delete_elem(&jank_pollers, &tgid);
+	if (bpf_map_lookup_elem(&jank_parkers, &tgid))
+		bpf_map_delete_elem(&jank_parkers, &tgid);
+	filter__forget_left(tgid);
+}
+
 static __always_inline void sched__exit(struct task_struct *task, __u32 tgid)
 {
 	struct jank_thread *t;
 	u64 now;
 
 	if (pids__tid(task) == tgid) {
-		bpf_map_delete_elem(&jank_pollers, &tgid);
-		bpf_map_delete_elem(&jank_parkers, &tgid);
-		filter__forget_left(tgid);
+		sched__forget_process(tgid);
 		if (startup__on())
 			startup__exit(tgid);
 	}
@@ -336,11 +347,8 @@ static __always_inline void sched__exec(struct task_struct *task, pid_t machine_
 	/* The old number in a namespace is gone; only plain probes need it. */
 	if (jank_conf.pid_level)
 		old_tid = by_thread ? 0 : pids__tid(task);
-	if (filter__maybe(task)) {
-		bpf_map_delete_elem(&jank_pollers, &tgid);
-		bpf_map_delete_elem(&jank_parkers, &tgid);
-		filter__forget_left(tgid);
-	}
+	if (filter__maybe(task))
+		sched__forget_process(tgid);
 	script__forget(pids__tid(task));
 	if (startup__on() && filter__maybe(task))
 		admitted ? startup__exec(task, bpf_ktime_get_ns()) : startup__exit(tgid);
