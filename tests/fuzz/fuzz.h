@@ -118,4 +118,30 @@ static inline void fuzz__damage(struct fuzz *f, void *bytes, size_t len)
 		memcpy((char *)bytes + fuzz__below(f, len / width) * width, &number, width);
 }
 
+/*
+ * Changes fewer than `max` words of a process's memory to numbers that do most damage as an
+ * address, a length or a state: some point into the same memory.
+ */
+static inline void fuzz__damage_words(struct fuzz *f, uint8_t *bytes, size_t size, unsigned max)
+{
+	static const uint64_t hostile[] = { 0, 1, 7, 4095, UINT64_MAX, INT64_MAX, 1ull << 47 };
+
+	for (size_t i = fuzz__below(f, max); i; i--) {
+		uint64_t value = hostile[fuzz__below(f, 7)];
+
+		if (fuzz__chance(f, 3))
+			value = (uint64_t)(bytes + fuzz__below(f, size));
+		else if (fuzz__chance(f, 2))
+			value = fuzz__any(f);
+		memcpy(bytes + fuzz__below(f, size), &value, 8);
+	}
+}
+
+/* The result: no round has broken a promise. broken: what one has, or NULL. */
+static inline void fuzz__ok(const struct fuzz *f, const char *broken)
+{
+	ok(!broken, "round %llu: %s", (unsigned long long)f->round,
+	   broken ? broken : "all promises hold");
+}
+
 #endif

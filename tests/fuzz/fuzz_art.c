@@ -90,8 +90,7 @@ int main(void)
 			broken = "a bound";
 		cost__end(&run.fuzz.cost, ART_IMAGE_SZ);
 	}
-	ok(!broken, "round %llu: %s", (unsigned long long)run.fuzz.round,
-	   broken ?: "all promises hold");
+	fuzz__ok(&run.fuzz, broken);
 	ok(run.names && run.nameless && run.rows,
 	   "%llu frames have names, %llu have none, %llu rows", (unsigned long long)run.names,
 	   (unsigned long long)run.nameless, (unsigned long long)run.rows);

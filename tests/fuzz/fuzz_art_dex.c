@@ -122,8 +122,7 @@ int main(void)
 			broken = "a bound";
 		cost__end(&run.fuzz.cost, FILES * DEX_SZ);
 	}
-	ok(!broken, "round %llu: %s", (unsigned long long)run.fuzz.round,
-	   broken ?: "all promises hold");
+	fuzz__ok(&run.fuzz, broken);
 	ok(run.names && run.nameless, "%llu frames have names, %llu have none",
 	   (unsigned long long)run.names, (unsigned long long)run.nameless);
 	ai__end(&im);

@@ -103,8 +103,7 @@ int main(void)
 			broken = "a bound, or a name";
 		cost__end(&run.fuzz.cost, DEX_IMAGE_SZ);
 	}
-	ok(!broken, "round %llu: %s", (unsigned long long)run.fuzz.round,
-	   broken ?: "all promises hold");
+	fuzz__ok(&run.fuzz, broken);
 	ok(run.names && run.nameless && run.frames,
 	   "%llu frames have names, %llu have none; %llu have a size",
 	   (unsigned long long)run.names, (unsigned long long)run.nameless,

@@ -102,8 +102,7 @@ int main(void)
 		use(c);
 		pack(c);
 	}
-	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
-	   run.broken ?: "all promises hold");
+	fuzz__ok(&c->fuzz, run.broken);
 	ok(run.tables && run.tables < run.rows, "%llu of %llu rows have a table",
 	   (unsigned long long)run.tables, (unsigned long long)run.rows);
 	ok(run.packed && run.packed == run.places, "%llu of %llu packed entries can be read",

@@ -154,8 +154,7 @@ int main(void)
 	run.fd = memfd_create("debugdata", MFD_CLOEXEC);
 	while (corpus__next(c) && !run.broken)
 		use(c);
-	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
-	   run.broken ?: "all promises hold");
+	fuzz__ok(&c->fuzz, run.broken);
 	ok(run.unpacked && run.refused && run.named, "%llu decompressed, %llu refused, %llu names",
 	   (unsigned long long)run.unpacked, (unsigned long long)run.refused,
 	   (unsigned long long)run.named);

@@ -74,8 +74,7 @@ int main(void)
 	c->words = words;
 	while (corpus__next(c) && !run.broken)
 		use(c);
-	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
-	   run.broken ?: "all promises hold");
+	fuzz__ok(&c->fuzz, run.broken);
 	ok(run.shown && run.refused, "%llu names were demangled, %llu were not",
 	   (unsigned long long)run.shown, (unsigned long long)run.refused);
 	corpus__end(c);

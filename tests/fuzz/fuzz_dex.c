@@ -89,8 +89,7 @@ int main(void)
 	run.fuzz = fuzz__begin(1000);
 	while (fuzz__goes_on(&run.fuzz) && !run.broken)
 		round_of(&images[fuzz__below(&run.fuzz, 3)]);
-	ok(!run.broken, "round %llu: %s", (unsigned long long)run.fuzz.round,
-	   run.broken ?: "all promises hold");
+	fuzz__ok(&run.fuzz, run.broken);
 	ok(run.named && run.lines,
 	   "%llu files were opened, %llu methods found, %llu names, %llu lines",
 	   (unsigned long long)run.opened, (unsigned long long)run.found,

@@ -78,8 +78,7 @@ int main(void)
 	run.fd = memfd_create("dwarf", MFD_CLOEXEC);
 	while (corpus__next(c) && !run.broken)
 		use(c);
-	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
-	   run.broken ?: "all promises hold");
+	fuzz__ok(&c->fuzz, run.broken);
 	ok(run.functions && run.files && run.inlined,
 	   "%llu functions, %llu inlined, %llu with a file", (unsigned long long)run.functions,
 	   (unsigned long long)run.inlined, (unsigned long long)run.files);

@@ -182,8 +182,7 @@ int main(void)
 		read_others(c->bytes, c->len);
 		read_functions(c->bytes, c->len);
 	}
-	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
-	   run.broken ?: "all promises hold");
+	fuzz__ok(&c->fuzz, run.broken);
 	ok(run.named && run.ids && run.functions && run.code,
 	   "%llu names, %llu build ids, %llu functions, %llu with code",
 	   (unsigned long long)run.named, (unsigned long long)run.ids,

@@ -68,8 +68,7 @@ int main(void)
 	c->damage = damage_table;
 	while (corpus__next(c) && !run.broken)
 		use(c);
-	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
-	   run.broken ?: "all promises hold");
+	fuzz__ok(&c->fuzz, run.broken);
 	ok(run.named && run.lines && run.depths,
 	   "%llu of %llu functions have a name; %llu lines, %llu depths",
 	   (unsigned long long)run.named, (unsigned long long)run.functions,

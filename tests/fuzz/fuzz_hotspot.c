@@ -120,8 +120,7 @@ int main(void)
 			cost__end(&run.fuzz.cost, IMAGE_SZ);
 		}
 	}
-	ok(!broken, "round %llu: %s", (unsigned long long)run.fuzz.round,
-	   broken ?: "all promises hold");
+	fuzz__ok(&run.fuzz, broken);
 	ok(run.lines && run.names && run.nameless,
 	   "%llu lines and %llu names were accepted, %llu frames were not",
 	   (unsigned long long)run.lines, (unsigned long long)run.names,

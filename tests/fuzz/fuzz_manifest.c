@@ -24,8 +24,7 @@ int main(void)
 		if (!res && !*package.name)
 			broken = "a package without a name";
 	}
-	ok(!broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
-	   broken ?: "all promises hold");
+	fuzz__ok(&c->fuzz, broken);
 	ok(found > 0, "%llu packages were found", (unsigned long long)found);
 	corpus__end(c);
 	return tap__done();

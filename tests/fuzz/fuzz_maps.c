@@ -121,8 +121,7 @@ int main(void)
 		maps_lines__each_file(run.path, take_line, NULL);
 		read_mounts();
 	}
-	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
-	   run.broken ?: "all promises hold");
+	fuzz__ok(&c->fuzz, run.broken);
 	ok(run.regions && run.lines && run.mounts, "%llu regions, %llu lines, %llu mounts",
 	   (unsigned long long)run.regions, (unsigned long long)run.lines,
 	   (unsigned long long)run.mounts);

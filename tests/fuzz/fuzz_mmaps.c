@@ -50,8 +50,7 @@ int main(void)
 	c->words = words;
 	while (corpus__next(c) && !run.broken)
 		use(c);
-	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
-	   run.broken ?: "all promises hold");
+	fuzz__ok(&c->fuzz, run.broken);
 	for (int kind = 0; kind <= MMAPS_LOST; kind++)
 		all &= run.kinds[kind] > 0;
 	ok(all && run.refused, "each kind was accepted, %llu records were refused",

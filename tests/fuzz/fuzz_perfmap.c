@@ -93,8 +93,7 @@ int main(void)
 	c->words = words;
 	while (corpus__next(c) && !run.broken)
 		use(c);
-	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
-	   run.broken ?: "all promises hold");
+	fuzz__ok(&c->fuzz, run.broken);
 	ok(run.found > run.named && run.named, "%llu symbols, %llu with names",
 	   (unsigned long long)run.found, (unsigned long long)run.named);
 	corpus__end(c);

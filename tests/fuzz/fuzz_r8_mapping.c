@@ -76,8 +76,7 @@ int main(void)
 	c->words = words;
 	while (corpus__next(c) && !run.broken)
 		use(c);
-	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
-	   run.broken ?: "all promises hold");
+	fuzz__ok(&c->fuzz, run.broken);
 	ok(run.parsed && run.refused && run.inlined,
 	   "%llu files were read, %llu refused; %llu frames, %llu times with inlined ones",
 	   (unsigned long long)run.parsed, (unsigned long long)run.refused,

@@ -157,8 +157,7 @@ int main(void)
 	c->words = words;
 	while (corpus__next(c) && !run.broken)
 		use(c);
-	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
-	   run.broken ?: "all promises hold");
+	fuzz__ok(&c->fuzz, run.broken);
 	ok(run.records, "%llu records", (unsigned long long)run.records);
 	corpus__end(c);
 	return tap__done();

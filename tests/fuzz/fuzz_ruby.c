@@ -13,21 +13,6 @@ static struct {
 	uint64_t names, nameless;
 } run;
 
-static void damage(struct image_mem *image)
-{
-	static const uint64_t hostile[] = { 0, 1, 7, 4095, UINT64_MAX, INT64_MAX, 1ull << 47 };
-
-	for (size_t i = fuzz__below(&run.fuzz, 5); i; i--) {
-		uint64_t value = hostile[fuzz__below(&run.fuzz, 7)];
-
-		if (fuzz__chance(&run.fuzz, 3))
-			value = (uint64_t)(image->bytes + fuzz__below(&run.fuzz, image->used));
-		else if (fuzz__chance(&run.fuzz, 2))
-			value = fuzz__any(&run.fuzz);
-		memcpy(image->bytes + fuzz__below(&run.fuzz, image->used), &value, 8);
-	}
-}
-
 static bool world_holds(uint32_t version)
 {
 	uint64_t methods[2], codes[2];
@@ -42,7 +27,7 @@ static bool world_holds(uint32_t version)
 		const char *name;
 
 		if (i)
-			damage(&w.image);
+			fuzz__damage_words(&run.fuzz, w.image.bytes, w.image.used, 5);
 		name = name_of(&w, methods[nr],
 			       codes[nr] + fuzz__below(&run.fuzz, 8 * CODE_WORDS + 16));
 		*(*name ? &run.names : &run.nameless) += 1;
@@ -67,8 +52,7 @@ int main(void)
 			broken = "a bound";
 		cost__end(&run.fuzz.cost, IMAGE_SZ / 8);
 	}
-	ok(!broken, "round %llu: %s", (unsigned long long)run.fuzz.round,
-	   broken ?: "all promises hold");
+	fuzz__ok(&run.fuzz, broken);
 	ok(run.names && run.nameless, "%llu frames have names, %llu have none",
 	   (unsigned long long)run.names, (unsigned long long)run.nameless);
 	fuzz__report(&run.fuzz);

@@ -162,8 +162,7 @@ int main(void)
 		use_records(c);
 		use_marks(c);
 	}
-	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
-	   run.broken ?: "all promises hold");
+	fuzz__ok(&c->fuzz, run.broken);
 	ok(run.blocks && run.odd && run.deleted && run.marks,
 	   "%llu blocks, %llu damaged, %llu deletions, %llu marks", (unsigned long long)run.blocks,
 	   (unsigned long long)run.odd, (unsigned long long)run.deleted,

@@ -149,8 +149,7 @@ int main(void)
 	c->damage = damage;
 	while (corpus__next(c) && !run.broken)
 		use(c);
-	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
-	   run.broken ?: "all promises hold");
+	fuzz__ok(&c->fuzz, run.broken);
 	ok(run.read && run.taken, "%llu batches read, %llu spools written on, %llu refused",
 	   (unsigned long long)run.read, (unsigned long long)run.taken,
 	   (unsigned long long)run.refused);

@@ -151,8 +151,7 @@ int main(void)
 	c->words = words;
 	while (corpus__next(c) && !run.broken)
 		use(c);
-	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
-	   run.broken ?: "all promises hold");
+	fuzz__ok(&c->fuzz, run.broken);
 	ok(run.own, "%llu lines of our own form", (unsigned long long)run.own);
 	ok(run.lines && run.messages && run.refused, "%llu lines, %llu messages, %llu refused",
 	   (unsigned long long)run.lines, (unsigned long long)run.messages,
