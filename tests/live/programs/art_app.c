@@ -12,11 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "art_turns.h"
 
 #define LEVELS	5
 #define SLOTS	200
@@ -257,12 +257,7 @@ static void make_old(void)
 int main(int argc, char **argv)
 {
 	long ms = argc > 1 ? atoi(argv[1]) : 90;
-	struct timespec period = { ms / 1000, ms % 1000 * 1000000 };
-	struct epoll_event event = { .events = EPOLLIN };
-	struct itimerspec every = { period, period };
-	int epoll = epoll_create1(0), timer = timerfd_create(CLOCK_MONOTONIC, 0);
 	int cache = memfd_create("jit-cache", 0);
-	uint64_t ticks;
 
 	if (cache < 0 || ftruncate(cache, (SLOTS + OLD) * SLOT_SZ))
 		return 1;
@@ -270,17 +265,12 @@ int main(int argc, char **argv)
 		return 1;
 	memory = mmap(NULL, (SLOTS + OLD) * SLOT_SZ, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_SHARED,
 		      cache, 0);
+	if (memory == MAP_FAILED)
+		return 1;
 	for (unsigned i = 0; i < SLOTS; i++)
 		files[i] = calloc(1, FILE_SZ);
 	for (unsigned i = 0; i < SLOTS / LEVELS; i++)
 		packed_files[i] = calloc(1, FILE_SZ);
 	make_old();
-	if (memory == MAP_FAILED || timerfd_settime(timer, 0, &every, NULL) ||
-	    epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &event))
-		return 1;
-	for (unsigned turn = 0;; turn++) {
-		epoll_wait(epoll, &event, 1, -1);
-		if (read(timer, &ticks, sizeof(ticks)) == sizeof(ticks))
-			handle(turn);
-	}
+	return art_turns(ms, handle);
 }

@@ -13,12 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "art_turns.h"
 
 #define LEVELS	5
 #define CLASSES 6
@@ -252,11 +252,6 @@ static void load_code(const char *path)
 int main(int argc, char **argv)
 {
 	long ms = argc > 3 ? atoi(argv[3]) : 90;
-	struct timespec period = { ms / 1000, ms % 1000 * 1000000 };
-	struct epoll_event event = { .events = EPOLLIN };
-	struct itimerspec every = { period, period };
-	int epoll = epoll_create1(0), timer = timerfd_create(CLOCK_MONOTONIC, 0);
-	uint64_t ticks;
 
 	if (argc < 3 || (argc > 4 && !freopen(argv[4], "w", stdout)))
 		return 1;
@@ -269,12 +264,5 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < 2 * KINDS * CLASSES; i++)
 		made[i % 2][i / 2 % KINDS][i / 2 / KINDS] =
 			make_class(i % 2, i / 2 % KINDS, i / 2 / KINDS);
-	if (timerfd_settime(timer, 0, &every, NULL) ||
-	    epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &event))
-		return 1;
-	for (unsigned turn = 0;; turn++) {
-		epoll_wait(epoll, &event, 1, -1);
-		if (read(timer, &ticks, sizeof(ticks)) == sizeof(ticks))
-			handle(turn);
-	}
+	return art_turns(ms, handle);
 }

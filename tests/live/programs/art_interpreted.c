@@ -8,12 +8,12 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "art_turns.h"
 
 #define TURN_NS 50000000ull
 #define TICK_NS 20000ull
@@ -76,8 +76,12 @@ static const uint8_t *load(uint8_t *place, const char *path, off_t off, int copi
 	return (uint8_t *)at + (off - page);
 }
 
-static void handle(unsigned turn, const char *path, off_t off)
+static char **files; // each a path, and an offset in it
+static unsigned file_cnt;
+
+static void handle(unsigned turn)
 {
+	char **file = files + turn % file_cnt * 2;
 	static void *entries[PLACES];
 	struct art_dex dex = { .native = tick, .by_switch = turn % 5 == 4 };
 	uint8_t *place = PLACE + turn % PLACES * ROOM;
@@ -87,7 +91,7 @@ static void handle(unsigned turn, const char *path, off_t off)
 	if (entries[turn % PLACES])
 		art_remove_dex(entries[turn % PLACES]);
 	munmap(place, ROOM);
-	dex.bytes = load(place, path, off, turn % 3 == 1, &size);
+	dex.bytes = load(place, file[0], atol(file[1]), turn % 3 == 1, &size);
 	entries[turn % PLACES] = art_add_dex(dex.bytes, size);
 	end_ns = now(CLOCK_MONOTONIC) + TURN_NS;
 	art_run(&dex);
@@ -98,20 +102,7 @@ static void handle(unsigned turn, const char *path, off_t off)
 
 int main(int argc, char **argv)
 {
-	struct epoll_event event = { .events = EPOLLIN };
-	struct itimerspec every = { { 0, 90000000 }, { 0, 90000000 } };
-	int epoll = epoll_create1(0), timer = timerfd_create(CLOCK_MONOTONIC, 0);
-	unsigned cnt = (argc - 1) / 2;
-	uint64_t ticks;
-
-	if (!cnt || timerfd_settime(timer, 0, &every, NULL) ||
-	    epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &event))
-		return 1;
-	for (unsigned turn = 0;; turn++) {
-		char **file = argv + 1 + turn % cnt * 2;
-
-		epoll_wait(epoll, &event, 1, -1);
-		if (read(timer, &ticks, sizeof(ticks)) == sizeof(ticks))
-			handle(turn, file[0], atol(file[1]));
-	}
+	files = argv + 1;
+	file_cnt = (argc - 1) / 2;
+	return file_cnt ? art_turns(90, handle) : 1;
 }
