@@ -95,7 +95,7 @@ endif
 JOBS        = $(if $(findstring --jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # maps.bpf.c comes first: bpftool 7.1 leaves a map's offset at 0 when its extern was linked before it.
-# Then those whose programs take long to load: libbpf loads the others meanwhile (program_loads.h).
+# The sources whose programs take longest to load follow: threads load these, libbpf the others (program_loads.h).
 BPF_FIRST := $(patsubst %,bpf/%.bpf.c,maps sched iter)
 BPF_SRC   := $(BPF_FIRST) $(filter-out $(BPF_FIRST),$(wildcard bpf/*.bpf.c))
 BPF_HDR   := $(wildcard bpf/*.h vmlinux/*.h)

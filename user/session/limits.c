@@ -41,34 +41,23 @@ int limits__explain(int res, struct err *err)
 		(unsigned long long)limit.rlim_max);
 }
 
-#define START_MEMORY_MB 56 /* the verifier needs most of that */
-
-#define LOAD_MEMORY_MB 128 /* a thread that loads programs takes some 10 */
-#define LOAD_THREADS   3
-
-static uint64_t memory_left_mb(void)
-{
-	return cgroup_memory__left("/sys/fs/cgroup", "/proc/self/cgroup") >> 20;
-}
+#define START_MEMORY_MB 56  /* the verifier needs most of that */
+#define LOAD_MEMORY_MB	128 /* a thread that loads programs takes some 10 */
+#define LOAD_THREADS	3
 
 unsigned limits__load_threads(void)
 {
+	uint64_t left = cgroup_memory__left("/sys/fs/cgroup", "/proc/self/cgroup") >> 20;
 	unsigned others;
 	cpu_set_t cpus;
-
-	if (sched_getaffinity(0, sizeof(cpus), &cpus) || memory_left_mb() < LOAD_MEMORY_MB)
-		return 0;
-	others = CPU_COUNT(&cpus) - 1;
-	return others < LOAD_THREADS ? others : LOAD_THREADS;
-}
-
-void limits__report_memory(void)
-{
-	uint64_t left = memory_left_mb();
 
 	if (left < START_MEMORY_MB)
 		log__warn("this process's cgroup may take %" PRIu64 " MB of memory, and a start "
 			  "takes some %d: if the kernel kills jankbpf, raise the cgroup's "
 			  "memory.max",
 			  left, START_MEMORY_MB);
+	if (sched_getaffinity(0, sizeof(cpus), &cpus) || left < LOAD_MEMORY_MB)
+		return 0;
+	others = CPU_COUNT(&cpus) - 1;
+	return others < LOAD_THREADS ? others : LOAD_THREADS;
 }

@@ -19,12 +19,10 @@ void limits__raise(void);
  */
 int limits__explain(int res, struct err *err);
 
-/* Warns if the cgroup has less memory than a start takes: a kernel that kills says nothing. */
-void limits__report_memory(void);
-
 /*
  * How many programs the probes may load beside libbpf (probes/program_loads.h): one for each
- * further CPU of this process, at most three; 0 where its cgroup has little memory left.
+ * further CPU of this process, at most three; 0 where its cgroup has little memory left. Warns if
+ * that is less than a start takes: a kernel that kills says nothing.
  */
 unsigned limits__load_threads(void);
 

@@ -352,7 +352,6 @@ static int open_session(struct session *s, struct err *err)
 	if (!res)
 		res = open_parts(s, err);
 	limits__raise();
-	limits__report_memory();
 	if (!res)
 		res = session__open_probes(s, err);
 	note_step(s, "loaded probes");
