@@ -31,9 +31,9 @@ static const char *const texts[UNREAD_CNT] = {
 	[UNREAD_FATAL] = "not read any more, because the process that makes names ended twice "
 			 "while it read it: its names are missing; please report this file",
 	[UNREAD_RUNTIME] =
-		"a version of its language that is not known here: its functions have no names; "
-		"known are Node 16 to 24 (others: start them with `--perf-basic-prof`), JDK 11 to "
-		"18, 21 and 25, CPython 3.11 to 3.13 and Ruby 3.1 to 3.4",
+		"a version of Node, Java, Python or Ruby that is not known here: its functions "
+		"have no names; known are Node 16 to 24 (start others with `--perf-basic-prof`), "
+		"JDK 11 to 18, 21 and 25, CPython 3.11 to 3.13, Ruby 3.1 to 3.4",
 	[UNREAD_STRIPPED] = "stripped of the symbol that finds its language's frames: its "
 			    "functions have no names; run a build that has its own symbols",
 	[UNREAD_DEX] = "no DEX file that can be read has the bytecode here: interpreted methods of "
