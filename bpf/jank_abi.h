@@ -213,7 +213,7 @@ struct jank_conf {
 	__u32 adjustable;  /* the threshold is jank_threshold_ns, which user space may change */
 	__u32 pid_level;   /* depth of jankbpf's pid namespace; 0: the machine's */
 	__u64 pid_ns;	   /* with a level: address of its struct pid_namespace */
-	__u64 fair_class;  /* address of the fair scheduling class; 0: not known */
+	__u64 fair_class;  /* address of the fair class; 0: not known; JANK_FAIR_BY_PRIO */
 	__u32 history_cnt; /* entries of jank_history for each CPU, a power of two; 0: none */
 	__u32 marks_hz; /* dispatches a second that are too many for marks: mark__pace; 0: none */
 	__u32 uids[JANK_FILTER_MAX];
@@ -273,6 +273,13 @@ struct jank_history_head {
 	__u32 pad[13];
 };
 _Static_assert(sizeof(struct jank_history_head) == 64, "jank_history_head");
+
+/*
+ * struct jank_conf's fair_class without sched_ext: a task with such a priority is in the fair class
+ * (include/linux/sched/prio.h), but for idle tasks (pid 0).
+ */
+#define JANK_FAIR_BY_PRIO  1
+#define JANK_FAIR_PRIO_MIN 100
 
 /* Input (in) and output (out) of the calibration object, about the task that runs it. */
 struct jank_calibration {

@@ -16,6 +16,8 @@
  */
 static __always_inline bool queue_clock__is_fair(struct task_struct *task)
 {
+	if (jank_conf.fair_class == JANK_FAIR_BY_PRIO) /* no pointer: see KREAD */
+		return KREAD(task, prio) >= JANK_FAIR_PRIO_MIN && KREAD(task, pid);
 	return (u64)KREAD(task, sched_class) == jank_conf.fair_class;
 }
 

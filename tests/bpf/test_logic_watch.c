@@ -171,6 +171,33 @@ static void test_before(void)
 	is_uint(event.stack.rec.user_cnt, 1, "with its own address, and no callers");
 }
 
+/* Returns how many spans from before the watch are sent. */
+static unsigned sent_before(uint64_t fair_class)
+{
+	struct event event;
+
+	begin_in(fair_class, JANK_CLASS_FUTEX);
+	UNDISTURBED({
+		STEP(WATCH, .now_ns = now, .arg = 100, .sp = now - SLEPT_MS * MS);
+		WAKE_AT(5 * MS);
+		ARRIVE_AT(6 * MS);
+	});
+	return logic__received(JANK_REC_OTHER, &event);
+}
+
+/* A kernel without sched_ext: the priority shows the class. */
+static void test_by_priority(void)
+{
+	struct sched_param rt = { .sched_priority = 1 }, fair = {};
+
+	is_uint(sent_before(JANK_FAIR_BY_PRIO), 1, "known by the priority, too");
+	if (sched_setscheduler(0, SCHED_FIFO, &rt))
+		abort();
+	is_uint(sent_before(JANK_FAIR_BY_PRIO), 0, "not with a real-time priority");
+	if (sched_setscheduler(0, SCHED_OTHER, &fair))
+		abort();
+}
+
 /* Nothing tells what the thread did before. */
 static void test_unknown(void)
 {
@@ -182,13 +209,7 @@ static void test_unknown(void)
 		ARRIVE_AT(6 * MS);
 	});
 	is_uint(logic__received(JANK_REC_OTHER, &event), 0, "without the clocks' offset: nothing");
-	begin_in(0, JANK_CLASS_FUTEX);
-	UNDISTURBED({
-		STEP(WATCH, .now_ns = now, .arg = 100, .sp = now - SLEPT_MS * MS);
-		WAKE_AT(5 * MS);
-		ARRIVE_AT(6 * MS);
-	});
-	is_uint(logic__received(JANK_REC_OTHER, &event), 0, "nor in a class that keeps no times");
+	is_uint(sent_before(0), 0, "nor in a class that keeps no times");
 }
 
 /* The thread leaves the CPU at from, and is back len later. */
@@ -384,6 +405,7 @@ int main(void)
 	test_short();
 	test_preempted();
 	test_before();
+	test_by_priority();
 	test_unknown();
 	test_covered();
 	test_burst();

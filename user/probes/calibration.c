@@ -30,20 +30,18 @@ static uint64_t user_ip_mask(void)
 	return ~0UL >> __builtin_clzl(on_stack);
 }
 
-/* Can tasks, ours included, be in the class of sched_ext? */
-static bool has_sched_ext(void)
+/* For struct jank_conf. Where tasks, ours included, can be in sched_ext's class: not known. */
+static uint64_t fair_class(const struct jank_calibration *answer)
 {
 	struct strbuf state = {};
 	int res = file__read("/sys/kernel/sched_ext/state", 64, &state);
-	bool off = res == -ENOENT || (!res && !strcmp(strbuf__str(&state), "disabled\n"));
+	bool off = !res && !strcmp(strbuf__str(&state), "disabled\n");
 
 	strbuf__free(&state);
-	return !off;
+	if (res == -ENOENT)
+		return JANK_FAIR_BY_PRIO;
+	return off && answer->prio >= JANK_FAIR_PRIO_MIN ? answer->sched_class : 0;
 }
-
-/* Priorities of the fair class: MAX_RT_PRIO to MAX_PRIO - 1 (include/linux/sched/prio.h) */
-#define FAIR_PRIO_MIN 100
-#define FAIR_PRIO_MAX 139
 
 static int judge(const struct jank_calibration *answer, struct calibration *ret, struct err *err)
 {
@@ -59,8 +57,7 @@ static int judge(const struct jank_calibration *answer, struct calibration *ret,
 		ret->thread_sz = answer->thread_sz;
 	ret->pid_level = answer->pid_level;
 	ret->pid_ns = answer->pid_ns;
-	if (answer->prio >= FAIR_PRIO_MIN && answer->prio <= FAIR_PRIO_MAX && !has_sched_ext())
-		ret->fair_class = answer->sched_class;
+	ret->fair_class = fair_class(answer);
 	return 0;
 }
 
