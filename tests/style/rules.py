@@ -61,6 +61,7 @@ OPENERS = {
     "user/procfs/cgroup_find.c": "directories of cgroupfs",
     "user/procfs/host.c": "/sys",
     "user/probes/btf_file.c": "named by the user",
+    "user/probes/kernel_types.c": "/sys",
     "user/cli/cmd_symbolize.c": "named by the user",
     "user/cli/report_input.c": "named by the user",
     "user/export/report/report_out.c": "our own output",

@@ -5,11 +5,13 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "files/file.h"
@@ -349,9 +351,28 @@ static int open_file(struct kernel_types *types)
 	return 0;
 }
 
+/* From 6.16 on (a539e2a6d51d): half the time of libbpf's reads and copies. */
+static struct btf *read_mapped(void)
+{
+	int fd = open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC);
+	struct btf *ret = NULL;
+	struct stat st;
+	void *data;
+
+	if (fd < 0)
+		return NULL;
+	data = fstat(fd, &st) ? MAP_FAILED : mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (data == MAP_FAILED)
+		return NULL;
+	ret = btf__new(data, st.st_size);
+	munmap(data, st.st_size);
+	return ret;
+}
+
 static int open_types(struct kernel_types *types)
 {
-	types->btf = btf__load_vmlinux_btf();
+	types->btf = read_mapped() ?: btf__load_vmlinux_btf();
 	if (!types->btf)
 		return -errno;
 	advise(types->btf, MADV_DONTFORK);

@@ -274,10 +274,12 @@ static void choose_programs(const struct loader *loader, struct jankbpf *skel, b
 	}
 }
 
-static void choose_maps(const struct loader *loader, struct jankbpf *skel)
+static void choose_maps(const struct loader *loader, struct jankbpf *skel, bool first)
 {
 	const struct history_size *size = &loader->opts.history;
 
+	/* 5 MB that the kernel clears, for programs of the second part */
+	bpf_map__set_autocreate(skel->maps.jank_other_copies, !(loader->opts.in_parts && first));
 	bpf_map__set_autocreate(skel->maps.jank_vblanks,
 				features__has(loader->opts.features, FEATURE_VBLANK));
 	bpf_map__set_autocreate(skel->maps.jank_history, size->entry_cnt);
@@ -320,7 +322,7 @@ static struct jankbpf *open_part(const struct loader *loader, bool first)
 		return NULL;
 	}
 	choose_programs(loader, skel, first);
-	choose_maps(loader, skel);
+	choose_maps(loader, skel, first);
 	choose_multi(loader, skel);
 	res = loader__put_calls(loader, skel->obj);
 	if (!res)
@@ -388,7 +390,7 @@ static int fill_maps(struct loader *loader, struct err *err)
 		   : 0;
 }
 
-/* A map that the first part has not is none of the second one. 0 or -errno. */
+/* The second part has the maps of the first one, and those that only it needs. 0 or -errno. */
 static int share_maps(const struct jankbpf *from, struct jankbpf *to)
 {
 	const struct bpf_map *own;
@@ -397,9 +399,7 @@ static int share_maps(const struct jankbpf *from, struct jankbpf *to)
 
 	bpf_object__for_each_map (map, to->obj) {
 		own = bpf_object__find_map_by_name(from->obj, bpf_map__name(map));
-		if (!own || bpf_map__fd(own) < 0)
-			res = bpf_map__set_autocreate(map, false);
-		else
+		if (own && bpf_map__fd(own) >= 0)
 			res = bpf_map__reuse_fd(map, bpf_map__fd(own));
 		if (res)
 			break;
