@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """A version of Node that is not known, and one whose layout is another one than its file says: no function has a name,
-and that is counted and told once, with its remedy."""
+and that is counted and told once, with its remedy. So it is told of a language that nothing here reads."""
 import os
 import re
 import shutil
@@ -16,6 +16,8 @@ sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 from live import Tap, Trace, end, frames, need, start  # noqa: E402
 
 BUSY = "function slow() { for (const end = Date.now() + 60; Date.now() < end;); }\nsetInterval(slow, 100); console.log('ready');"
+PERL = """use Time::HiRes qw(time); $| = 1; print "ready\n";
+while (1) { select(undef, undef, undef, 0.03); my $end = time + 0.06; while (time < $end) {} }"""
 # A symbol and what is written there.
 UNKNOWN = ("v8dbg_TaggedSize", 4)
 LAYOUT = ("v8dbg_class_JSFunction__shared__SharedFunctionInfo", 8)
@@ -32,11 +34,8 @@ def place_of(path, symbol):
     raise LookupError(symbol)
 
 
-def run(node, folder):
-    program = os.path.join(folder, "slow.js")
-    with open(program, "w", encoding="ascii") as file:
-        file.write(BUSY)
-    process = start([node, program], stdout=subprocess.PIPE, text=True)
+def run(*command):
+    process = start(command, stdout=subprocess.PIPE, text=True)
     try:
         process.stdout.readline()
         with Trace(process.pid) as trace:
@@ -48,7 +47,10 @@ def run(node, folder):
 
 
 def check(tap, what, node, folder):
-    trace = run(node, folder)
+    program = os.path.join(folder, "slow.js")
+    with open(program, "w", encoding="ascii") as file:
+        file.write(BUSY)
+    trace = run(node, program)
     told = [line for line in trace.messages if "version of Node" in line]
     tap.check(len(trace.blocks) >= 5, f"{what}: {len(trace.blocks)} blocks", *trace.messages)
     tap.check(not [f for b in trace.blocks for f in frames(b) if f.get("language")], f"{what}: no function has a name")
@@ -59,8 +61,15 @@ def check(tap, what, node, folder):
               *trace.messages)
 
 
+def check_interpreter(tap):
+    trace = run("perl", "-e", PERL)
+    told = [line for line in trace.messages if "Perl functions" in line]
+    tap.check(len(trace.blocks) >= 5, f"Perl: {len(trace.blocks)} blocks", *trace.messages)
+    tap.check(len(told) == 1, "Perl: its functions have no names: told once", *trace.messages)
+
+
 def main():
-    need("node", "readelf")
+    need("node", "readelf", "perl")
     tap = Tap()
     original = os.path.realpath(shutil.which("node"))
     for what, (symbol, value) in {"an unknown version": UNKNOWN, "another layout": LAYOUT}.items():
@@ -71,6 +80,7 @@ def main():
                 file.seek(place_of(node, symbol))
                 file.write(struct.pack("<i", value))
             check(tap, what, node, folder)
+    check_interpreter(tap)
     tap.end()
 
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Ways of runtimes to publish the symbols of their JIT code. */
+/* Why stacks lack names, and ways of runtimes to publish the symbols of their JIT code. */
 #include "enrich/block_facts.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,29 @@ static const struct {
 	{ "luajit", "its JIT code has no names; `-joff` shows the interpreter" },
 	{ "", "it has to write a perf map or a jitdump" },
 };
+
+/* Interpreters whose frames nothing here reads, by the executable's name without a version. */
+static const struct {
+	const char *exe, *language;
+} interpreters[] = {
+	{ "php", "PHP" },
+	{ "perl", "Perl" },
+	{ "lua", "Lua" },
+	{ "tclsh", "Tcl" },
+};
+
+static const char *language_of(const char *exe)
+{
+	const char *name = text__base_name(exe);
+
+	for (size_t i = 0; i < sizeof(interpreters) / sizeof(*interpreters); i++) {
+		size_t len = strlen(interpreters[i].exe);
+
+		if (!strncmp(name, interpreters[i].exe, len) && !isalpha((unsigned char)name[len]))
+			return interpreters[i].language;
+	}
+	return NULL;
+}
 
 static bool is_nameless(const struct frame *frame)
 {
@@ -117,11 +141,15 @@ static const char *remedy_for(struct name_hint *hint, const struct block *block)
 void name_hint__look(struct name_hint *hint, const struct block *block)
 {
 	const char *exe = block->process->exe, *stripped = stripped_file(block);
-	const char *remedy = remedy_for(hint, block);
+	const char *remedy = remedy_for(hint, block), *language = exe ? language_of(exe) : NULL;
 
 	if (remedy && is_new(hint, exe))
 		log__warn("%s (process %u): code that it made has no names in stacks; %s",
 			  block->process->name ?: exe, block->pid, remedy);
+	if (language && is_new(hint, language))
+		log__warn("%s (process %u): its %s functions have no names in stacks, which show "
+			  "the interpreter's",
+			  block->process->name ?: exe, block->pid, language);
 	if (stripped && is_new(hint, stripped))
 		log__warn("'%s': stripped, its functions have no names; install its debug symbols "
 			  "(-dbgsym, -debuginfo), or set DEBUGINFOD_URLS, or run `jankbpf "
