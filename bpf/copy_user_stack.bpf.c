@@ -64,6 +64,10 @@ static __always_inline void copy_user_stack__fill(struct jank_rec_copy *rec,
 	rec->dispatch_ns = dispatch_ns;
 	rec->t_ns = t_ns;
 	compat__all_regs(rec->regs, regs);
+#ifdef __TARGET_ARCH_x86
+	bpf_probe_read_user(rec->red_zone, sizeof(rec->red_zone),
+			    (void *)(sp - sizeof(rec->red_zone)));
+#endif
 }
 
 /* Dropped earlier than samples: a sample without callers is better than none. */

@@ -644,6 +644,12 @@ _Static_assert(sizeof(struct jank_vblanks) == 8 + 16 * (256 + 64), "jank_vblanks
 #define JANK_COPY_MAX (64 << 10)
 
 /*
+ * Bytes below the stack pointer that a function of x86-64 may use (psABI, 3.2.2): OpenSSL's hashes
+ * for AVX2 keep there where their caller's frame is.
+ */
+#define JANK_RED_ZONE 128
+
+/*
  * Input of the unwinder for a user stack; precedes its STACK, OTHER or WAIT and has the same tid
  * and t_ns. copy_sz bytes follow: the stack from the stack pointer on. JANK_COPY_NESTED in
  * dispatch_ns: it belongs to a STACK with JANK_STACK_NESTED.
@@ -658,8 +664,10 @@ struct jank_rec_copy {
 	__u32 asked_sz;
 	__u32 hole_mask;
 	__u32 pad;
+	__u8 red_zone[JANK_RED_ZONE]; /* of x86-64; zeros if it could not be read */
 };
-_Static_assert(sizeof(struct jank_rec_copy) == 32 + 16 + 8 * JANK_REG_MAX + 16, "jank_rec_copy");
+_Static_assert(sizeof(struct jank_rec_copy) == 32 + 16 + 8 * JANK_REG_MAX + 16 + JANK_RED_ZONE,
+	       "jank_rec_copy");
 
 /* The probes' table of copies that are not sent yet, see bpf/copy_user_stack.bpf.h. */
 #define JANK_COPY_CNT 512

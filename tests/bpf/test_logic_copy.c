@@ -22,6 +22,34 @@ static void begin(uint32_t copy_sz)
 	logic__begin_with(&conf);
 }
 
+#define RED_ZONE_MARK 0x1122334455667788
+
+/* The thread leaves the CPU, on x86-64 with a mark below its stack pointer. */
+static void leave_marked(uint64_t now_ns)
+{
+	struct logic_step what = { .step = LOGIC_LEAVE,
+				   .now_ns = now_ns,
+				   .task_state = TASK_INTERRUPTIBLE };
+#ifdef __x86_64__
+	union bpf_attr attr = {
+		.test.prog_fd = bpf_program__fd(logic.skel->progs.logic_sched),
+		.test.ctx_in = (uintptr_t)&what,
+		.test.ctx_size_in = sizeof(what),
+	};
+	long ret = __NR_bpf;
+
+	asm volatile("sub $256, %%rsp; mov %[mark], -8(%%rsp); syscall; add $256, %%rsp"
+		     : "+a"(ret)
+		     : "D"(BPF_PROG_TEST_RUN), "S"(&attr),
+		       "d"(sizeof(attr)), [mark] "r"(RED_ZONE_MARK)
+		     : "rcx", "r11", "memory", "cc");
+	if (ret)
+		abort();
+#else
+	logic__step(what);
+#endif
+}
+
 /* Leaves the CPU for ns within a dispatch; returns how many copies were sent. */
 static unsigned leave_for(uint64_t ns, struct event *ret)
 {
@@ -33,7 +61,7 @@ static unsigned leave_for(uint64_t ns, struct event *ret)
 	END(1);
 	open = STEP(LOOK, .fd = 0);
 	logic__received(0, &drop);
-	STEP(LEAVE, .now_ns = open.start_ns + 10, .task_state = TASK_INTERRUPTIBLE);
+	leave_marked(open.start_ns + 10);
 	STEP(WAKE, .now_ns = open.start_ns + 10 + ns);
 	STEP(ARRIVE, .now_ns = open.start_ns + 10 + ns);
 	return logic__received(JANK_REC_COPY, ret);
@@ -55,6 +83,19 @@ static const void *copied(const struct copy_event *copy, const void *what)
 
 	return at >= sp && at - sp < copy->rec.copy_sz ? copy->bytes + (at - sp) : NULL;
 }
+
+#ifdef __x86_64__
+static void test_red_zone(void)
+{
+	static struct event event;
+	uint64_t word;
+
+	begin(COPY_SZ);
+	leave_for(SPAN_MIN, &event);
+	memcpy(&word, event.copy.rec.red_zone + JANK_RED_ZONE - sizeof(word), sizeof(word));
+	is_uint(word, RED_ZONE_MARK, "a copy has what is below the stack pointer");
+}
+#endif
 
 static void test_copy(void)
 {
@@ -351,6 +392,9 @@ static void test_wait_without(void)
 int main(void)
 {
 	LOGIC_START("logic_wait", "logic_sched");
+#ifdef __x86_64__
+	test_red_zone();
+#endif
 	test_copy();
 	test_off();
 	test_deeper();

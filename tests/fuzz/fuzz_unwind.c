@@ -32,6 +32,8 @@ static void damage_copy(struct symbolizer *sym)
 		fuzz__damage(f, fuzz__chance(f, 3) ? (void *)rec->regs : to->bytes,
 			     fuzz__chance(f, 2) ? sizeof(rec->regs) : 200);
 	if (fuzz__chance(f, 4))
+		fuzz__damage(f, rec->red_zone, sizeof(rec->red_zone));
+	if (fuzz__chance(f, 4))
 		rec->copy_sz = fuzz__below(f, rec->copy_sz + 1);
 	if (fuzz__chance(f, 8))
 		rec->hdr.flags ^= 1 + fuzz__below(f, 3);

@@ -89,6 +89,7 @@ static inline bool capture__again(pid_t pid, uint32_t size, struct capture *ret)
 	rec->copy_sz = capture__stack(pid, rec->regs[31], ret->bytes, size);
 #else
 	rec->copy_sz = capture__stack(pid, rec->regs[7], ret->bytes, size);
+	capture__stack(pid, rec->regs[7] - JANK_RED_ZONE, rec->red_zone, JANK_RED_ZONE);
 #endif
 	if (rec->copy_sz < size)
 		rec->hdr.flags |= JANK_COPY_HOLE;

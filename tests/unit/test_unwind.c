@@ -22,6 +22,14 @@ static const char source[] =
 	"<unistd.h>\n#include <poll.h>\n"
 	"#define FN __attribute__((noinline, noclone)) \n"
 	"volatile long sink; long numbers[512]; char text[512]; char mode;\n"
+	"void below(void);\n"
+	"#ifdef __x86_64__\n"
+	/* the canonical frame address is *(rsp - 8) + 8, as in OpenSSL's hashes for AVX2 */
+	"asm(\".text; below: .cfi_startproc; mov %rsp, %rax; sub $0x238, %rsp; and $-64, %rsp;\"\n"
+	"  \"mov %rax, -8(%rsp); .cfi_escape 0xf, 5, 0x77, 0x78, 6, 0x23, 8;\"\n"
+	"  \"mov $99999, %ecx; 1: dec %ecx; jnz 1b; mov -8(%rsp), %rsp;\"\n"
+	"  \".cfi_def_cfa %rsp, 8; ret; .cfi_endproc\");\n"
+	"#endif\n"
 	"FN void first(void) { sink++; }\n"
 	"FN int cmp(const void *a, const void *b) { sink++; return *(long *)a < *(long *)b ? -1 : "
 	"1; }\n"
@@ -51,6 +59,9 @@ static const char source[] =
 	"  case 's': poll(0, 0, 50); break;\n"
 	"  case 'm': made(); break;\n"
 	"  case 'n': none(); break;\n"
+	"#ifdef __x86_64__\n"
+	"  case 'r': below(); break;\n"
+	"#endif\n"
 	"  default: for (int i = 0; i < 999; i++) sum += sink * i; }\n"
 	"  sink = sum; return sum + 1; }\n"
 	"FN long b(long n) { char buf[128]; memset(buf, n, sizeof(buf)); long ret = c(n + 1); sink "
@@ -118,6 +129,7 @@ static const struct {
 	{ 'm',
 	  /* the caller needs no frame pointer, which this code loses */
 	  "in code made at run time" },
+	{ 'r', "frame address below the stack pointer" },
 #endif
 };
 
@@ -232,7 +244,7 @@ static void test_build(const struct build *build)
 	if (!fixture__runs("p"))
 		return skip(1, "this kernel runs no programs of %s", build->compiler);
 	for (size_t mode = 0; mode < sizeof(modes) / sizeof(*modes); mode++)
-		if (modes[mode].key != 'm' || build == builds)
+		if ((modes[mode].key != 'm' && modes[mode].key != 'r') || build == builds)
 			test_mode(build, mode);
 }
 

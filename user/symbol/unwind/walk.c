@@ -118,6 +118,18 @@ static bool read_other(const struct walk *w, uint64_t addr, unsigned size, uint6
 	return true;
 }
 
+static bool read_red_zone(const struct walk *w, uint64_t addr, unsigned size, uint64_t *ret)
+{
+	const struct jank_rec_copy *rec = &w->copy->rec;
+	uint64_t off = addr - (w->bottom - sizeof(rec->red_zone));
+
+	if (w->arch->machine != EM_X86_64 || off > sizeof(rec->red_zone) - size)
+		return false;
+	*ret = 0;
+	memcpy(ret, rec->red_zone + off, size);
+	return true;
+}
+
 /* Reads what is not in the copy: says why, unless it is in the other stack. */
 static __attribute__((noinline, cold)) bool read_beyond(struct walk *w, uint64_t addr,
 							unsigned size, uint64_t *ret)
@@ -125,6 +137,8 @@ static __attribute__((noinline, cold)) bool read_beyond(struct walk *w, uint64_t
 	uint32_t len = w->copy->rec.copy_sz;
 	uint64_t off = addr - w->bottom;
 
+	if (read_red_zone(w, addr, size, ret))
+		return true;
 	if (addr < w->bottom || off > FAR)
 		w->why = STACK_END_ASTRAY;
 	else if (off > len || size > len - off)
