@@ -357,21 +357,6 @@ void loader__set_threshold(struct loader *loader, uint64_t ns)
 	__atomic_store_n(&loader->skel->bss->jank_threshold_ns, ns, __ATOMIC_RELAXED);
 }
 
-/* An unused entry would keep a removed cgroup in memory. */
-int loader__set_cgroups(struct loader *loader, const struct filter *filter)
-{
-	int map_fd = bpf_map__fd(loader->skel->maps.jank_cgroups), res = 0;
-
-	for (uint32_t i = 0; i < FILTER_MAX; i++) {
-		if (i >= filter->cgroup_cnt)
-			bpf_map_delete_elem(map_fd, &i);
-		else if (bpf_map_update_elem(map_fd, &i, &filter->cgroup_fds[i], BPF_ANY))
-			res = -errno;
-	}
-	__atomic_store_n(&loader->skel->bss->jank_cgroup_cnt, filter->cgroup_cnt, __ATOMIC_RELAXED);
-	return res;
-}
-
 void loader__set_limit(struct loader *loader, uint32_t pid, uint64_t ns)
 {
 	bpf_map_update_elem(bpf_map__fd(loader->skel->maps.jank_limits), &pid, &ns, BPF_ANY);

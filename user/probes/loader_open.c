@@ -374,6 +374,21 @@ static int load_part(const struct loader *loader, struct jankbpf *skel, struct e
 	return 0;
 }
 
+/* An unused entry would keep a removed cgroup in memory. */
+int loader__set_cgroups(struct loader *loader, const struct filter *filter)
+{
+	int map_fd = bpf_map__fd(loader->skel->maps.jank_cgroups), res = 0;
+
+	for (uint32_t i = 0; i < FILTER_MAX; i++) {
+		if (i >= filter->cgroup_cnt)
+			bpf_map_delete_elem(map_fd, &i);
+		else if (bpf_map_update_elem(map_fd, &i, &filter->cgroup_fds[i], BPF_ANY))
+			res = -errno;
+	}
+	__atomic_store_n(&loader->skel->bss->jank_cgroup_cnt, filter->cgroup_cnt, __ATOMIC_RELAXED);
+	return res;
+}
+
 static int fill_maps(struct loader *loader, struct err *err)
 {
 	const struct conf_maps maps = {
@@ -471,6 +486,8 @@ int loader__new(const struct loader_opts *opts, struct loader **ret, struct err 
 out:
 	err__set(err, -res, "cannot prepare the probes: %s", strerror(-res));
 fail:
-	loader__free(loader);
+	if (loader)
+		jankbpf__destroy(loader->skel);
+	free(loader);
 	return res;
 }

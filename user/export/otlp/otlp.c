@@ -10,26 +10,6 @@
 
 #define REASON_MAX 300 /* bytes of a backend's message */
 
-int otlp__encode(const struct batch *batch, ProtobufCMessage *(*make)(struct otlp *o),
-		 struct strbuf *ret)
-{
-	struct otlp o = { .batch = batch, .resources = intern__new() };
-	int res = -ENOMEM;
-
-	if (o.resources && !setjmp(o.arena.out_of_memory)) {
-		const ProtobufCMessage *message = make(&o);
-
-		if (message)
-			strbuf__add_message(ret, message);
-		res = !message ? -ENODATA : ret->failed ? -ENOMEM : 0;
-	}
-	intern__free(o.resources);
-	for (size_t i = 0; i < OTLP_TABLES; i++)
-		intern__free(o.tables[i]);
-	arena__free(&o.arena);
-	return res;
-}
-
 /* Any bytes. */
 static void set_reason(struct err *why, const struct backend_part *part, uint64_t rejected,
 		       const char *message)

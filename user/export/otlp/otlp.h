@@ -44,13 +44,13 @@ int otlp__logs(const struct batch *batch, struct strbuf *ret);
 int otlp__metrics(const struct batch *batch, struct strbuf *ret);
 int otlp__profiles(const struct batch *batch, struct strbuf *ret);
 
-/* --- otlp.c */
+/* --- values.c */
 
 /* Adds the message of a part: `make` returns NULL if there is none. 0, -ENODATA or -ENOMEM. */
 int otlp__encode(const struct batch *batch, ProtobufCMessage *(*make)(struct otlp *o),
 		 struct strbuf *ret);
 
-/* --- values.c. When out of memory, these do not return (longjmp of the arena). */
+/* When out of memory, these do not return (longjmp of the arena). */
 
 #define OTLP_NEW(o, type) arena__message(&(o)->arena, &otlp__##type##__descriptor)
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lists, texts and attributes of OTLP's messages. */
+/* Lists, texts and attributes of OTLP's messages, and a message's bytes. */
 #include "export/otlp/otlp.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -117,4 +118,24 @@ Otlp__InstrumentationScope *otlp__scope(struct otlp *o)
 	ret->name = (char *)"jankbpf";
 	ret->version = (char *)JANK_VERSION;
 	return ret;
+}
+
+int otlp__encode(const struct batch *batch, ProtobufCMessage *(*make)(struct otlp *o),
+		 struct strbuf *ret)
+{
+	struct otlp o = { .batch = batch, .resources = intern__new() };
+	int res = -ENOMEM;
+
+	if (o.resources && !setjmp(o.arena.out_of_memory)) {
+		const ProtobufCMessage *message = make(&o);
+
+		if (message)
+			strbuf__add_message(ret, message);
+		res = !message ? -ENODATA : ret->failed ? -ENOMEM : 0;
+	}
+	intern__free(o.resources);
+	for (size_t i = 0; i < OTLP_TABLES; i++)
+		intern__free(o.tables[i]);
+	arena__free(&o.arena);
+	return res;
 }
