@@ -111,12 +111,6 @@ void doctor_report__print_text(const struct doctor_report *report, bool color)
 
 /* --- JSON */
 
-static void add_number(struct jsonw *w, const char *key, uint64_t value)
-{
-	jsonw__key(w, key);
-	jsonw__u64(w, value);
-}
-
 static void add_machine(struct jsonw *w)
 {
 	struct utsname uts;
@@ -126,8 +120,8 @@ static void add_machine(struct jsonw *w)
 	jsonw__kstr(w, "system", uts.sysname);
 	jsonw__kstr(w, "kernel", uts.release);
 	jsonw__kstr(w, "arch", uts.machine);
-	add_number(w, "cpus", sysconf(_SC_NPROCESSORS_ONLN));
-	add_number(w, "uid", geteuid());
+	jsonw__ku64(w, "cpus", sysconf(_SC_NPROCESSORS_ONLN));
+	jsonw__ku64(w, "uid", geteuid());
 }
 
 /* As print_verdict: "no", "degraded" or "full" */

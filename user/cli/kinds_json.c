@@ -5,12 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static void add_bool(struct jsonw *w, const char *key, bool value)
-{
-	jsonw__key(w, key);
-	jsonw__bool(w, value);
-}
-
 static void add_waits(struct jsonw *w, const struct catalogue_row *row)
 {
 	jsonw__karray(w, "waits");
@@ -67,8 +61,7 @@ static void add_source(struct jsonw *w, const struct catalogue_row *row)
 	if (row->is_builtin)
 		return;
 	jsonw__kstr(w, "file", row->file);
-	jsonw__key(w, "line");
-	jsonw__u64(w, row->line);
+	jsonw__ku64(w, "line", row->line);
 }
 
 void kinds_json__add(struct jsonw *w, const struct catalogue *cat, const struct catalogue_row *row)
@@ -78,8 +71,8 @@ void kinds_json__add(struct jsonw *w, const struct catalogue *cat, const struct 
 	jsonw__kstr(w, "id", row->id);
 	add_waits(w, row);
 	jsonw__kstr_known(w, "about", *row->about ? row->about : NULL);
-	add_bool(w, "untested", row->is_untested);
-	add_bool(w, "only_with_l", row->is_off);
+	jsonw__kbool(w, "untested", row->is_untested);
+	jsonw__kbool(w, "only_with_l", row->is_off);
 	add_known_by(w, row);
 	add_functions(w, "called_by", &row->callers);
 	add_functions(w, "parked_by", &row->parks);

@@ -343,21 +343,15 @@ static void add_text(struct strbuf *sb, const struct top *top, enum fleet_by by)
 
 /* --- JSON */
 
-static void add_number(struct jsonw *w, const char *key, uint64_t number)
-{
-	jsonw__key(w, key);
-	jsonw__u64(w, number);
-}
-
 static void add_object(struct jsonw *w, const struct top_row *row, enum fleet_by by)
 {
 	double rate[3];
 
 	jsonw__object(w);
 	jsonw__kstr(w, columns[by], row->key);
-	add_number(w, "client_ns", row->client_ns);
-	add_number(w, "blocks", row->blocks);
-	add_number(w, "dispatches", row->dispatches);
+	jsonw__ku64(w, "client_ns", row->client_ns);
+	jsonw__ku64(w, "blocks", row->blocks);
+	jsonw__ku64(w, "dispatches", row->dispatches);
 	if (rate_of(row, rate)) {
 		static const char *const keys[] = { "per_million", "per_million_low",
 						    "per_million_high" };
@@ -367,12 +361,12 @@ static void add_object(struct jsonw *w, const struct top_row *row, enum fleet_by
 			jsonw__fixed(w, rate[i], 6);
 		}
 	}
-	add_number(w, "hosts", row->hosts);
-	add_number(w, "max_ns", row->max_ns);
+	jsonw__ku64(w, "hosts", row->hosts);
+	jsonw__ku64(w, "max_ns", row->max_ns);
 	if (row->first_s)
-		add_number(w, "first_s", row->first_s);
+		jsonw__ku64(w, "first_s", row->first_s);
 	if (row->last_s)
-		add_number(w, "last_s", row->last_s);
+		jsonw__ku64(w, "last_s", row->last_s);
 	jsonw__kstr_known(w, "process", row->process);
 	jsonw__kstr_known(w, "loop", row->loop);
 	jsonw__kstr_known(w, "function", row->function);

@@ -7,25 +7,13 @@
 #include "export/json/json.h"
 #include "session/loops_report.h"
 
-static void add_number(struct jsonw *w, const char *key, uint64_t value)
-{
-	jsonw__key(w, key);
-	jsonw__u64(w, value);
-}
-
-static void add_bool(struct jsonw *w, const char *key, bool value)
-{
-	jsonw__key(w, key);
-	jsonw__bool(w, value);
-}
-
 static void add_mark(struct jsonw *w, const struct loop_mark *found)
 {
 	const struct catalogue_mark *mark = found->mark;
 
 	jsonw__object(w);
 	jsonw__kstr_known(w, "function", mark->symbol);
-	add_bool(w, "probed", loop_mark__is_there(found));
+	jsonw__kbool(w, "probed", loop_mark__is_there(found));
 	if (loop_mark__is_there(found))
 		jsonw__kstr(w, "file", found->file);
 	else
@@ -42,8 +30,8 @@ static void add_marks(struct jsonw *w, const struct loop_marks *marks)
 {
 	jsonw__key(w, "messages");
 	jsonw__object(w);
-	add_number(w, "functions", marks->cnt);
-	add_number(w, "probed", marks->there_cnt);
+	jsonw__ku64(w, "functions", marks->cnt);
+	jsonw__ku64(w, "probed", marks->there_cnt);
 	if (marks->cnt && !marks->there_cnt)
 		jsonw__kstr(w, "reason", loop_marks__reason(marks));
 	jsonw__karray(w, "marks");
@@ -73,22 +61,22 @@ static void add_line(struct jsonw *w, const struct loop_line *line, const struct
 
 	jsonw__object(w);
 	jsonw__kstr(w, "loop", catalogue__name_of_wait(row, rec->loop));
-	add_number(w, "tid", rec->hdr.tid);
+	jsonw__ku64(w, "tid", rec->hdr.tid);
 	jsonw__kstr(w, "thread", rec->comm);
 	jsonw__kstr_known(w, "waits_in", loop_line__wait(line));
 	if (rec->fd_cnt)
-		add_number(w, "descriptors", rec->fd_cnt);
+		jsonw__ku64(w, "descriptors", rec->fd_cnt);
 	if (rec->loop != JANK_LOOP_EPOLL && rec->turn_cnt)
-		add_number(w, "turns", rec->turn_cnt);
-	add_bool(w, "in_wait", jank_rec__is_now(&line->rec));
+		jsonw__ku64(w, "turns", rec->turn_cnt);
+	jsonw__kbool(w, "in_wait", jank_rec__is_now(&line->rec));
 	add_frames(w, line);
-	add_bool(w, "in_catalogue", row);
+	jsonw__kbool(w, "in_catalogue", row);
 	if (row) {
 		if (marks)
 			add_marks(w, marks);
 		jsonw__kstr_known(w, "note", *row->note ? row->note : NULL);
-		add_bool(w, "only_with_l", row->is_off);
-		add_bool(w, "untested", row->is_untested);
+		jsonw__kbool(w, "only_with_l", row->is_off);
+		jsonw__kbool(w, "untested", row->is_untested);
 	}
 	jsonw__object_end(w);
 }
@@ -96,7 +84,7 @@ static void add_line(struct jsonw *w, const struct loop_line *line, const struct
 static void begin_process(struct jsonw *w, const struct loop_line *line)
 {
 	jsonw__object(w);
-	add_number(w, "pid", line->rec.hdr.tgid);
+	jsonw__ku64(w, "pid", line->rec.hdr.tgid);
 	jsonw__kstr(w, "process", line->process);
 	jsonw__kstr_known(w, "exe", line->exe);
 	jsonw__karray(w, "loops");
@@ -139,7 +127,7 @@ int loops_json__print(const struct loops_list *list)
 	jsonw__object(&w);
 	jsonw__kstr(&w, "schema", "jankbpf-loops/1");
 	add_processes(&w, list);
-	add_bool(&w, "complete", !list->failed);
+	jsonw__kbool(&w, "complete", !list->failed);
 	jsonw__object_end(&w);
 	failed = sb.failed;
 	if (!failed)

@@ -114,8 +114,7 @@ static void add_missing(const struct filter *filter, struct strbuf *ret)
 
 static void add_missing_json(const struct filter *filter, struct jsonw *w)
 {
-	jsonw__key(w, "missing_cgroups");
-	jsonw__array(w);
+	jsonw__karray(w, "missing_cgroups");
 	for (uint32_t i = 0; i < filter->name_cnt; i++)
 		if (!filter->names[i].cnt)
 			jsonw__str(w, filter->names[i].name);
@@ -166,19 +165,13 @@ void session__log_state(struct session *s)
 	strbuf__free(&state);
 }
 
-static void add_number(struct jsonw *w, const char *key, uint64_t value)
-{
-	jsonw__key(w, key);
-	jsonw__u64(w, value);
-}
-
 static void add_lost_json(struct jsonw *w, const struct losses *losses)
 {
 	jsonw__key(w, "lost");
 	jsonw__object(w);
 	for (int i = 0; i < LOSS_CNT; i++)
 		if (losses->cnt[i])
-			add_number(w, loss__key(i), losses->cnt[i]);
+			jsonw__ku64(w, loss__key(i), losses->cnt[i]);
 	jsonw__object_end(w);
 }
 
@@ -194,30 +187,29 @@ void session__add_state_json(struct session *s, struct strbuf *ret)
 	jsonw__init(&w, ret);
 	jsonw__object(&w);
 	jsonw__kstr(&w, "schema", "jankbpf-agent/1");
-	add_number(&w, "pid", (uint64_t)getpid());
+	jsonw__ku64(&w, "pid", (uint64_t)getpid());
 	jsonw__kstr(&w, "start", strbuf__str(&start));
 	jsonw__kstr(&w, "config", s->opts->config);
-	add_number(&w, "elapsed_ns", now.t_ns - s->counts.start_ns);
-	add_number(&w, "threshold_ns", now.threshold_ns);
-	add_number(&w, "dispatches", session__totals(s).dispatch_cnt);
-	add_number(&w, "blocks", s->counts.block_cnt);
-	add_number(&w, "hangs", s->counts.hang_cnt);
-	add_number(&w, "loops", s->counts.loop_cnt);
-	add_number(&w, "processes", HASH_COUNT(s->processes.entries));
-	add_number(&w, "not_watched", s->unwatched_look.found_cnt + session__off_cnt(s));
+	jsonw__ku64(&w, "elapsed_ns", now.t_ns - s->counts.start_ns);
+	jsonw__ku64(&w, "threshold_ns", now.threshold_ns);
+	jsonw__ku64(&w, "dispatches", session__totals(s).dispatch_cnt);
+	jsonw__ku64(&w, "blocks", s->counts.block_cnt);
+	jsonw__ku64(&w, "hangs", s->counts.hang_cnt);
+	jsonw__ku64(&w, "loops", s->counts.loop_cnt);
+	jsonw__ku64(&w, "processes", HASH_COUNT(s->processes.entries));
+	jsonw__ku64(&w, "not_watched", s->unwatched_look.found_cnt + session__off_cnt(s));
 	add_missing_json(&s->selection.filter, &w);
 	add_lost_json(&w, &now.losses);
-	add_number(&w, "user_cpu_ns", now.cpu_ns - s->counts.start_cpu_ns);
-	add_number(&w, "rss_kb", now.rss_kb);
+	jsonw__ku64(&w, "user_cpu_ns", now.cpu_ns - s->counts.start_cpu_ns);
+	jsonw__ku64(&w, "rss_kb", now.rss_kb);
 	if (s->govern.gov.budget_ns) {
-		add_number(&w, "budget_ns", s->govern.gov.budget_ns);
-		add_number(&w, "governor_level", s->govern.gov.level + s->govern.gov.blind);
+		jsonw__ku64(&w, "budget_ns", s->govern.gov.budget_ns);
+		jsonw__ku64(&w, "governor_level", s->govern.gov.level + s->govern.gov.blind);
 		jsonw__kstr_known(&w, "reduced", governor__word(&s->govern.gov));
 	}
-	jsonw__key(&w, "paused");
-	jsonw__bool(&w, s->pause.on);
-	add_number(&w, "paused_ns",
-		   s->pause.total_ns + (s->pause.on ? now.t_ns - s->intervals.end_ns : 0));
+	jsonw__kbool(&w, "paused", s->pause.on);
+	jsonw__ku64(&w, "paused_ns",
+		    s->pause.total_ns + (s->pause.on ? now.t_ns - s->intervals.end_ns : 0));
 	jsonw__object_end(&w);
 	strbuf__adds(ret, "\n");
 	strbuf__free(&start);

@@ -192,20 +192,14 @@ static void add_number(struct jsonw *w, const char *key, double number)
 static void add_object(struct jsonw *w, const struct diff_finding *finding)
 {
 	jsonw__object(w);
-	jsonw__key(w, "verdict");
-	jsonw__str(w, verdict(finding));
-	jsonw__key(w, "what");
-	jsonw__str(w, kind_words[finding->kind]);
-	jsonw__key(w, "process");
-	jsonw__str(w, finding->loop->process);
-	jsonw__key(w, "loop");
-	jsonw__str(w, finding->loop->loop);
+	jsonw__kstr(w, "verdict", verdict(finding));
+	jsonw__kstr(w, "what", kind_words[finding->kind]);
+	jsonw__kstr(w, "process", finding->loop->process);
+	jsonw__kstr(w, "loop", finding->loop->loop);
 	if (finding->kind == DIFF_FAULT || finding->kind == DIFF_DELAY) {
-		jsonw__key(w, "signature");
-		jsonw__str(w, finding->fault->signature);
+		jsonw__kstr(w, "signature", finding->fault->signature);
 		if (finding->fault->summary) {
-			jsonw__key(w, "summary");
-			jsonw__str(w, finding->fault->summary);
+			jsonw__kstr(w, "summary", finding->fault->summary);
 		}
 	}
 	add_number(w, is_rate(finding) ? "a_per_million" : "a_ns", finding->values[DIFF_A]);
@@ -229,18 +223,12 @@ void diff__add_json(struct strbuf *sb, const struct diff *diff,
 	for (unsigned i = 0; i < DIFF_SIDES; i++) {
 		jsonw__key(&w, i ? "b" : "a");
 		jsonw__object(&w);
-		jsonw__key(&w, "name");
-		jsonw__str(&w, names[i]);
-		jsonw__key(&w, "dispatches");
-		jsonw__u64(&w, diff->inputs[i].dispatch_cnt);
-		jsonw__key(&w, "blocks");
-		jsonw__u64(&w, diff->inputs[i].block_cnt);
-		jsonw__key(&w, "intervals");
-		jsonw__u64(&w, diff->inputs[i].interval_cnt);
-		jsonw__key(&w, "losses");
-		jsonw__u64(&w, diff->inputs[i].loss_cnt);
-		jsonw__key(&w, "loops_only_here");
-		jsonw__u64(&w, findings->only_cnt[i]);
+		jsonw__kstr(&w, "name", names[i]);
+		jsonw__ku64(&w, "dispatches", diff->inputs[i].dispatch_cnt);
+		jsonw__ku64(&w, "blocks", diff->inputs[i].block_cnt);
+		jsonw__ku64(&w, "intervals", diff->inputs[i].interval_cnt);
+		jsonw__ku64(&w, "losses", diff->inputs[i].loss_cnt);
+		jsonw__ku64(&w, "loops_only_here", findings->only_cnt[i]);
 		jsonw__karray(&w, "signature_versions");
 		for (unsigned nr = 0; nr < 64; nr++)
 			if (diff->inputs[i].signature_versions >> nr & 1)
@@ -248,10 +236,8 @@ void diff__add_json(struct strbuf *sb, const struct diff *diff,
 		jsonw__array_end(&w);
 		jsonw__object_end(&w);
 	}
-	jsonw__key(&w, "faults_compared");
-	jsonw__bool(&w, diff__has_one_signature_version(diff));
-	jsonw__key(&w, "findings");
-	jsonw__array(&w);
+	jsonw__kbool(&w, "faults_compared", diff__has_one_signature_version(diff));
+	jsonw__karray(&w, "findings");
 	for (size_t i = 0; i < findings->cnt; i++)
 		add_object(&w, &findings->list[i]);
 	jsonw__array_end(&w);

@@ -131,6 +131,8 @@ void jsonw__bool(struct jsonw *w, bool v);
 void jsonw__kstr(struct jsonw *w, const char *key, const char *str);
 void jsonw__kstr_known(struct jsonw *w, const char *key, const char *str); /* writes nothing for
 									    * NULL */
+void jsonw__ku64(struct jsonw *w, const char *key, uint64_t v);
+void jsonw__kbool(struct jsonw *w, const char *key, bool v);
 void jsonw__karray(struct jsonw *w, const char *key);
 
 #endif

@@ -197,6 +197,18 @@ void jsonw__kstr_known(struct jsonw *w, const char *key, const char *str)
 		jsonw__kstr(w, key, str);
 }
 
+void jsonw__ku64(struct jsonw *w, const char *key, uint64_t v)
+{
+	jsonw__key(w, key);
+	jsonw__u64(w, v);
+}
+
+void jsonw__kbool(struct jsonw *w, const char *key, bool v)
+{
+	jsonw__key(w, key);
+	jsonw__bool(w, v);
+}
+
 void jsonw__karray(struct jsonw *w, const char *key)
 {
 	jsonw__key(w, key);

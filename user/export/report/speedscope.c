@@ -249,10 +249,8 @@ static int write_frames(struct speedscope *s, struct jsonw *w)
 		jsonw__object(w);
 		jsonw__kstr(w, "name", strbuf__str(&s->name));
 		jsonw__kstr_known(w, "file", *file ? file : NULL);
-		if (line) {
-			jsonw__key(w, "line");
-			jsonw__u64(w, line);
-		}
+		if (line)
+			jsonw__ku64(w, "line", line);
 		jsonw__object_end(w);
 		res = report_out__added(s->report.out);
 	}
@@ -318,10 +316,8 @@ static int write_profile(struct speedscope *s, struct jsonw *w, uint32_t nr)
 	jsonw__kstr(w, "type", "sampled");
 	jsonw__kstr(w, "name", strbuf__str(&s->name));
 	jsonw__kstr(w, "unit", "nanoseconds");
-	jsonw__key(w, "startValue");
-	jsonw__u64(w, 0);
-	jsonw__key(w, "endValue");
-	jsonw__u64(w, profile->ns);
+	jsonw__ku64(w, "startValue", 0);
+	jsonw__ku64(w, "endValue", profile->ns);
 	res = write_samples(s, w, profile) ?: write_weights(s, w, profile);
 	jsonw__object_end(w);
 	return res;
