@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/must.h"
 #include "base/own_process.h"
 #include "base/socket.h"
 #include "base/thread.h"
@@ -58,9 +59,7 @@ static int take_stack(struct wire *in, struct stack *ret)
 	script_sz = head.script_cnt * sizeof(*ret->script);
 	if (in->bad || in->left < addresses_sz || in->left - addresses_sz < script_sz)
 		return -EBADMSG;
-	ret->addresses = malloc(addresses_sz + script_sz + 1);
-	if (!ret->addresses)
-		return -ENOMEM;
+	ret->addresses = must__malloc(addresses_sz + script_sz);
 	wire__take(in, ret->addresses, addresses_sz + script_sz);
 	ret->script = (void *)((char *)ret->addresses + addresses_sz);
 	return 0;
@@ -136,10 +135,8 @@ static int64_t serve_keep_code(struct server *s, const struct name_request *req,
 {
 	size_t cnt = in->left / sizeof(uint64_t), kept;
 	size_t max = req->a < cnt ? req->a : cnt;
-	uint64_t *words = malloc(2 * in->left + 1);
+	uint64_t *words = must__malloc(2 * in->left);
 
-	if (!words)
-		return 0;
 	memcpy(words, in->at, in->left);
 	kept = symbolizer__keep_code(s->sym, req->pid, words, cnt, words + cnt, max);
 	strbuf__add(&s->out, words + cnt, kept * sizeof(*words));
@@ -265,9 +262,7 @@ static int64_t serve_script_threads(struct server *s, const struct name_request 
 
 	if (req->a > NAME_THREADS_MAX)
 		return 0;
-	threads = calloc(req->a + 1, sizeof(*threads));
-	if (!threads)
-		return 0;
+	threads = must__calloc(req->a, sizeof(*threads));
 	cnt = symbolizer__script_threads(s->sym, req->pid, threads, req->a);
 	strbuf__add(&s->out, threads, cnt * sizeof(*threads));
 	free(threads);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/must.h"
 #include "symbol/dwarf/dwarf_parts.h"
 #include "symbol/elf/debugfile.h"
 
@@ -34,10 +35,8 @@ static void open_alt(struct dwarf *dwarf, const struct elf *elf, const char *alt
 
 struct dwarf *dwarf__new(const struct elf *elf, const char *alt_dir)
 {
-	struct dwarf *ret = calloc(1, sizeof(*ret));
+	struct dwarf *ret = must__calloc(1, sizeof(*ret));
 
-	if (!ret)
-		return NULL;
 	ret->alt.img.fd = -1;
 	if (!dwarf_file__init(&ret->file, elf)) {
 		free(ret);

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/must.h"
 #include "files/unread.h"
 #include "symbol/dwarf/dwarf_parts.h"
 
@@ -92,7 +93,7 @@ static void *read_whole(struct dwarf_file *file)
 {
 	size_t size = file->img.size;
 
-	file->mem = size < DWARF_FILE_MAX ? malloc(size + 1) : NULL;
+	file->mem = size < DWARF_FILE_MAX ? must__malloc(size + 1) : NULL;
 	if (!file->mem || image__read(&file->img, 0, file->mem, size))
 		return NULL;
 	((char *)file->mem)[size] = 0;

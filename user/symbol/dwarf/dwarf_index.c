@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/must.h"
 #include "symbol/dwarf/dwarf_parts.h"
 
 #define INDEX_NS       NS_PER_SEC /* CPU time; the 4,126 units of libc take some 10 ms */
@@ -45,31 +46,9 @@ static bool add_range(struct dwarf *dwarf, const struct dwarf_range *range)
 {
 	if (dwarf->range_cnt >= RANGES_MAX || !dwarf__step(dwarf))
 		return false;
-	if (dwarf->range_cnt == dwarf->range_cap) {
-		size_t cap = dwarf->range_cap ? 2 * dwarf->range_cap : 64;
-		struct dwarf_range *ranges = realloc(dwarf->ranges, cap * sizeof(*ranges));
-
-		if (!ranges)
-			return false;
-		dwarf->ranges = ranges;
-		dwarf->range_cap = cap;
-	}
+	dwarf->ranges = must__grow(dwarf->ranges, dwarf->range_cnt, &dwarf->range_cap,
+				   sizeof(*dwarf->ranges));
 	dwarf->ranges[dwarf->range_cnt++] = *range;
-	return true;
-}
-
-static bool new_unit(struct dwarf *dwarf, Dwarf_Off root)
-{
-	if (dwarf->unit_cnt == dwarf->unit_cap) {
-		size_t cap = dwarf->unit_cap ? 2 * dwarf->unit_cap : 64;
-		struct dwarf_unit *units = realloc(dwarf->units, cap * sizeof(*units));
-
-		if (!units)
-			return false;
-		dwarf->units = units;
-		dwarf->unit_cap = cap;
-	}
-	dwarf->units[dwarf->unit_cnt++] = (struct dwarf_unit){ .root = root };
 	return true;
 }
 
@@ -81,8 +60,9 @@ static bool add_unit(struct dwarf *dwarf, Dwarf_Die *root)
 
 	if (dwarf_tag(root) != DW_TAG_compile_unit && dwarf_tag(root) != DW_TAG_skeleton_unit)
 		return true;
-	if (!new_unit(dwarf, dwarf_dieoffset(root)))
-		return false;
+	dwarf->units =
+		must__grow(dwarf->units, dwarf->unit_cnt, &dwarf->unit_cap, sizeof(*dwarf->units));
+	dwarf->units[dwarf->unit_cnt++] = (struct dwarf_unit){ .root = dwarf_dieoffset(root) };
 	while ((at = dwarf_ranges(root, at, &base, &range.low, &range.high)) > 0)
 		if (!add_range(dwarf, &range))
 			return false;
