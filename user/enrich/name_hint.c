@@ -25,9 +25,11 @@ static const struct {
 	{ "dotnet", "start it with DOTNET_PerfMapEnabled=1" },
 	{ "bun", "start it with BUN_JSC_useJITDump=1 and BUN_JSC_jitDumpDirectory=/tmp" },
 	{ "beam", "start Erlang with `+JPperf true`" },
-	{ "mono", "start it with `--jitmap`" },
+	{ "mono",
+	  "start it with MONO_DEBUG=disable_omit_fp and `--jitmap`, which writes names late, 4 KB "
+	  "at a time (`gdb -p PID --batch -ex 'call (int)fflush(0)'` writes the rest)" },
 	{ "qml", "start it with QV4_PROFILE_WRITE_PERF_MAP=1" },
-	{ "luajit", "its JIT code has no names; `-joff` shows the interpreter" },
+	{ "luajit", "LuaJIT publishes none; its own profiler has them (`-jp=fl`)" },
 	{ "", "it has to write a perf map or a jitdump" },
 };
 

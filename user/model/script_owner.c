@@ -30,6 +30,7 @@ static const struct {
 	{ "java", FUNCTION_BEGINS, "androidx.", false }, /* these are parts of the app's file */
 	{ "java", FUNCTION_BEGINS, "kotlin.", false },
 	{ "java", FUNCTION_BEGINS, "kotlinx.", false },
+	{ "dotnet", FUNCTION_BEGINS, "System.", true }, /* as Mono writes it, without a type */
 	{ "ruby", FILE_BEGINS, "<internal:", true },
 	{ "ruby", FILE_HAS, "/gems/", false },
 	{ "ruby", FILE_HAS, "/vendor_ruby/", false },

@@ -102,6 +102,8 @@ bool runtime__is_glue(const char *function)
 	static const char prefix[] = "Builtins_";
 	const char *name = function + strlen(prefix);
 
+	if (text__begins(function, "(wrapper ")) /* Mono's, around a method */
+		return true;
 	if (strncmp(function, prefix, strlen(prefix)))
 		return is_of_go(function);
 	return strstr(name, "Trampoline") || strstr(name, "Entry") || !strncmp(name, "Call", 4);
@@ -117,6 +119,7 @@ bool runtime__is_glue(const char *function)
  *            int com.example.Main.run(java.lang.String) (its own)
  *   CPython  py::handle:/srv/app.py
  *   .NET     void [app] Example.Main::Run(string)[OptimizedTier1]
+ *   Mono     Example.Main:Run (string), (wrapper managed-to-native) Example.Main:read (int)
  */
 
 static const struct {
@@ -156,6 +159,15 @@ static bool is_dotnet(const char *name)
 	const char *open = strchr(name, '['), *close = open ? strchr(open, ']') : NULL;
 
 	return strstr(name, "::") && (has_tier(name) || (close && close[1] == ' ' && open > name));
+}
+
+/* Matches "Space.Class`1<T>:Method (…)". Mono's wrappers begin with a parenthesis. */
+static bool is_mono(const char *name)
+{
+	const char *colon = strchr(name, ':'), *open = strstr(name, " (");
+
+	return colon && open && name < colon && colon + 1 < open && colon[1] != ':' &&
+	       *name != '(' && !memchr(name, ' ', open - name) && name[strlen(name) - 1] == ')';
 }
 
 static bool is_class_char(char c)
@@ -204,7 +216,7 @@ const char *language__of(const char *name)
 			return prefixes[i].language;
 	if (is_descriptor(name))
 		return "java";
-	if (is_dotnet(name))
+	if (is_dotnet(name) || is_mono(name))
 		return "dotnet";
 	return is_signature(name) ? "java" : NULL;
 }

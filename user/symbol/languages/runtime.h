@@ -24,7 +24,7 @@ bool runtime__is_reserved(const char *function);
 
 /*
  * Returns true for runtime functions that stand between or below the program's own functions: V8's
- * trampolines, entries and calls; Go's packages for scheduling and waiting.
+ * trampolines, entries and calls; Mono's wrappers; Go's packages for scheduling and waiting.
  */
 bool runtime__is_glue(const char *function);
 
