@@ -98,16 +98,17 @@ static bool image_holds(struct hotspot_image *im)
 	in_code.pc = vm__addr(im, IMAGE_CODE + (uint32_t)fuzz__below(&run.fuzz, 256));
 	in_bytecode.pc = vm__addr(im, IMAGE_STUBS + 8);
 	in_bytecode.words[2] = vm__addr(im, vm__method(fuzz__below(&run.fuzz, 3)));
-	in_bytecode.words[7] = in_bytecode.words[2] + 0x80 + 48 + fuzz__below(&run.fuzz, 24);
+	in_bytecode.words[im->bytecode_word] =
+		in_bytecode.words[2] + 0x80 + 48 + fuzz__below(&run.fuzz, 24);
 	return frame_holds(im, &in_code) && frame_holds(im, &in_bytecode);
 }
 
 int main(void)
 {
-	struct hotspot_image images[2];
+	struct hotspot_image images[IMAGE_SHAPES];
 	const char *broken = NULL;
 
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < IMAGE_SHAPES; i++)
 		vm__begin(&images[i], i);
 	run.fuzz = fuzz__begin(50);
 	while (fuzz__goes_on(&run.fuzz) && !broken) {
@@ -115,7 +116,7 @@ int main(void)
 			broken = "a line";
 		if (run.fuzz.round % 16 == 0) { /* some 50 system calls */
 			cost__begin(&run.fuzz.cost);
-			if (!image_holds(&images[run.fuzz.round / 16 % 2]))
+			if (!image_holds(&images[run.fuzz.round / 16 % IMAGE_SHAPES]))
 				broken = "a frame";
 			cost__end(&run.fuzz.cost, IMAGE_SZ);
 		}
@@ -125,7 +126,7 @@ int main(void)
 	   "%llu lines and %llu names were accepted, %llu frames were not",
 	   (unsigned long long)run.lines, (unsigned long long)run.names,
 	   (unsigned long long)run.nameless);
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < IMAGE_SHAPES; i++)
 		vm__end(&images[i]);
 	fuzz__report(&run.fuzz);
 	cost__ok(&run.fuzz.cost);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Walks through damaged code in the forms that HotSpot generates, in a process with a libjvm.so: a
- * walk ends, and has only addresses of code. The process chooses code and stack.
+ * Walks through damaged code in the forms that HotSpot generates, on x86-64 and arm64, in a
+ * process with a libjvm.so: a walk ends, and has only addresses of code. The process chooses code
+ * and stack.
  */
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
+#include "symbol/unwind/java_code.h"
 #include "symbol/unwind/unwind.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/capture.h"
@@ -15,6 +17,7 @@
 #define CODE_SZ	 (64 << 10)
 #define STACK_SZ 8192
 #define WALKS	 8
+#define LOOKS	 64
 
 #ifdef __x86_64__
 __asm__(JAVA_CODE "\n.text\n");
@@ -25,7 +28,9 @@ static const uint8_t stub[1], *last = stub;
 
 static struct {
 	struct fuzz fuzz;
-	uint64_t walks, deep, addr;
+	uint64_t walks, deep, addr, sp;
+	bool arm64;
+	uint64_t frames[JAVA_FRAME_PAIR + 1];
 	const char *broken;
 	pid_t pid;
 	uint8_t code[CODE_SZ];
@@ -62,8 +67,45 @@ static bool start(void)
 	       capture__take(run.pid, STACK_SZ, &run.capture);
 }
 
+/* Instructions around arm64's frames; a frame of 64 bytes. */
+static const uint32_t arm64[] = {
+	0xd10103ff, 0xa9037bfd, 0xa9437bfd, 0x910103ff, 0xa9bf7bfd, 0xa8c17bfd, 0xcb2863ff,
+	0x8b2863ff, 0x910003bf, 0xd65f03c0, 0x94000010, 0xd63f0100, 0xf85f03b4, 0xf81f03bf,
+	0xf85f03a8, 0xb940011f, 0x54000040, 0x14000010, 0xd503201f, 0xf90003e1,
+};
+
+static uint32_t any_arm64(void)
+{
+	return fuzz__chance(&run.fuzz, 8) ? (uint32_t)fuzz__any(&run.fuzz)
+					  : arm64[fuzz__below(&run.fuzz, sizeof(arm64) / 4)];
+}
+
+static void make_arm64(void)
+{
+	for (size_t at = 0; at < CODE_SZ; at += 4) {
+		uint32_t insn = any_arm64();
+
+		memcpy(run.code + at, &insn, sizeof(insn));
+	}
+}
+
+/* A buffer of exactly the stated size, so that the sanitizer catches a byte too much. */
+static void look_at_frame(void)
+{
+	uint32_t *code = malloc(JAVA_ARM64_BYTES);
+	enum java_frame frame;
+
+	for (size_t i = 0; i < JAVA_ARM64_BYTES / 4; i++)
+		code[i] = any_arm64();
+	frame = java_arm64__frame((const uint8_t *)code, 64);
+	if (frame > JAVA_FRAME_PAIR)
+		run.broken = "a frame in a state that is none";
+	run.frames[frame]++;
+	free(code);
+}
+
 /* Pieces of the real forms, damaged here and there, and instructions that change the stack. */
-static void make_code(void)
+static void make_x86(void)
 {
 	static const uint8_t changes[] = { 0x50, 0x55, 0x58, 0x5d, 0xc3, 0xc9, 0x90, 0xe8,
 					   0xe9, 0xeb, 0x74, 0x0f, 0xff, 0x48, 0x41, 0x83 };
@@ -90,7 +132,10 @@ static bool put_code(void)
 	struct iovec local = { run.code, CODE_SZ };
 	struct iovec remote = { (void *)(uintptr_t)run.addr, CODE_SZ };
 
-	make_code();
+	if (run.arm64)
+		make_arm64();
+	else
+		make_x86();
 	return process_vm_writev(run.pid, &local, 1, &remote, 1, 0) == CODE_SZ;
 }
 
@@ -98,8 +143,10 @@ static bool put_code(void)
 static uint64_t any_return(void)
 {
 	size_t from = fuzz__below(&run.fuzz, CODE_SZ);
-	const uint8_t *call = memchr(run.code + from, 0xe8, CODE_SZ - from);
+	const uint8_t *call = memchr(run.code + from, run.arm64 ? 0x94 : 0xe8, CODE_SZ - from);
 
+	if (run.arm64)
+		return run.addr + (call ? (size_t)(call - run.code) + 1 : from);
 	return run.addr + (call ? (size_t)(call - run.code) + 5 : from);
 }
 
@@ -122,15 +169,17 @@ static uint64_t any_word(uint64_t sp)
 static void walk(struct symbolizer *sym)
 {
 	struct jank_rec_copy *rec = &run.capture.copy.rec;
-	uint64_t sp = rec->regs[7], word;
+	uint64_t sp = run.sp, word;
 	struct unwound got;
 
 	for (size_t at = 0; at < STACK_SZ; at += sizeof(word)) {
 		word = any_word(sp);
 		memcpy(run.capture.bytes + at, &word, sizeof(word));
 	}
-	rec->regs[6] = any_word(sp);
-	rec->regs[16] = run.addr + fuzz__below(&run.fuzz, CODE_SZ);
+	rec->regs[run.arm64 ? 31 : 7] = sp;
+	rec->regs[run.arm64 ? 29 : 6] = any_word(sp);
+	rec->regs[30] = any_word(sp);
+	rec->regs[run.arm64 ? 32 : 16] = run.addr + fuzz__below(&run.fuzz, CODE_SZ);
 	if (symbolizer__unwind(sym, &run.capture.copy, &got, 1))
 		run.broken = "a walk that fails";
 	run.walks++;
@@ -142,6 +191,18 @@ static void walk(struct symbolizer *sym)
 			run.broken = "an address that is not code";
 }
 
+static struct symbolizer *symbolizer(void)
+{
+	const struct symbolizer_opts opts = { .kallsyms = "",
+					      .debug_dir = "/nowhere",
+					      .machine = run.arm64 ? EM_AARCH64 : 0 };
+	struct symbolizer *ret;
+
+	if (symbolizer__new(&opts, &ret, NULL))
+		abort();
+	return ret;
+}
+
 int main(void)
 {
 	scratch__init();
@@ -149,14 +210,19 @@ int main(void)
 		skip_all("x86-64's code");
 	if (!start())
 		skip_all("no ptrace here");
+	run.sp = run.capture.copy.rec.regs[7];
 	run.fuzz = fuzz__begin(20);
 	while (fuzz__goes_on(&run.fuzz) && !run.broken) {
 		struct symbolizer *sym;
 
+		run.arm64 = run.fuzz.round & 1;
+
 		if (!put_code())
 			abort();
 		cost__begin(&run.fuzz.cost);
-		sym = fixture__symbolizer("/nowhere", NULL);
+		sym = symbolizer();
+		for (int i = 0; i < LOOKS; i++)
+			look_at_frame();
 		for (int i = 0; i < WALKS && !run.broken; i++)
 			walk(sym);
 		cost__end(&run.fuzz.cost, CODE_SZ + WALKS * STACK_SZ);
@@ -166,6 +232,9 @@ int main(void)
 	   (unsigned long long)run.fuzz.round, run.broken ?: "yes");
 	ok(run.deep && run.deep < run.walks, "%llu of %llu walks go on",
 	   (unsigned long long)run.deep, (unsigned long long)run.walks);
+	ok(run.frames[JAVA_FRAME_NONE] && run.frames[JAVA_FRAME_EMPTY] &&
+		   run.frames[JAVA_FRAME_PAIR] && run.frames[JAVA_FRAME_WHOLE],
+	   "arm64's frames were in each state");
 	cost__ok(&run.fuzz.cost);
 	kill(run.pid, SIGKILL);
 	fuzz__report(&run.fuzz);

@@ -2,7 +2,8 @@
 /*
  * A small HotSpot in this process's own memory: a code heap with an nmethod and a stub, an
  * interpreter, and the class shop/Names with three methods. Readers find it as in another process.
- * Two shapes: that of JDK 17, and that of JDK 25 (tables and metadata apart, other numbers).
+ * Three shapes: those of JDK 17 on x86-64 and on arm64 (another frame of the interpreter), and that
+ * of JDK 25 (tables and metadata apart, other numbers).
  */
 #ifndef JANK_TESTS_HOTSPOT_IMAGE_H
 #define JANK_TESTS_HOTSPOT_IMAGE_H
@@ -24,6 +25,7 @@
 #define IMAGE_STUB   (IMAGE_HEAP + 40 * 128)  /* a block that is no nmethod */
 #define IMAGE_PAIRS  8
 
+enum image_shape { IMAGE_X86, IMAGE_APART, IMAGE_ARM64, IMAGE_SHAPES };
 enum { IMAGE_HANDLE, IMAGE_CHECKOUT, IMAGE_PRICE, IMAGE_METHODS };
 
 struct hotspot_image {
@@ -35,6 +37,7 @@ struct hotspot_image {
 	struct hotspot *hs;
 	uint32_t scopes_used, pcs_used; /* bytes */
 	bool apart;			/* the shape of JDK 25 */
+	uint8_t bytecode_word;
 };
 
 static inline uint64_t vm__addr(const struct hotspot_image *im, uint32_t at)
@@ -103,6 +106,7 @@ static inline void vm__layout(struct hotspot_image *im)
 		vm__member(im, image_members_25[i].field, image_members_25[i].offset,
 			   image_members_25[i].width);
 	layout->major = im->apart ? 25 : 17;
+	layout->bytecode_word = im->bytecode_word;
 	layout->at[HS_HEAPS] = (int64_t)vm__addr(im, IMAGE_MIRROR);
 	layout->at[HS_INTERPRETER] = (int64_t)vm__addr(im, IMAGE_MIRROR + 8);
 	layout->at[HS_SIZE_BLOCK] = 16;
@@ -308,9 +312,11 @@ static inline void vm__fill(struct hotspot_image *im)
 	im->hs = language_hotspot.start(&im->layout, 0, &im->reader);
 }
 
-static inline void vm__begin(struct hotspot_image *im, bool apart)
+static inline void vm__begin(struct hotspot_image *im, enum image_shape shape)
 {
-	*im = (struct hotspot_image){ .apart = apart, .target = target_memory__new() };
+	*im = (struct hotspot_image){ .apart = shape == IMAGE_APART,
+				      .bytecode_word = shape == IMAGE_ARM64 ? 8 : 7,
+				      .target = target_memory__new() };
 	im->mem = aligned_alloc(4096, IMAGE_SZ);
 	im->reader = (struct language_reader){ .mem = im->target, .places = &im->places };
 	vm__fill(im);

@@ -27,12 +27,14 @@ static struct native_frame compiled(const struct hotspot_image *im, uint32_t off
 static struct native_frame interpreted(const struct hotspot_image *im, unsigned method,
 				       uint32_t bci)
 {
-	return (struct native_frame){
+	struct native_frame ret = {
 		.pc = vm__addr(im, IMAGE_STUBS + 0x40),
 		.fp = 0x1000,
-		.words = { [2] = vm__addr(im, vm__method(method)),
-			   [7] = vm__bytecode(im, method) + bci },
+		.words = { [2] = vm__addr(im, vm__method(method)) },
 	};
+
+	ret.words[im->bytecode_word] = vm__bytecode(im, method) + bci;
+	return ret;
 }
 
 static void is_named(struct hotspot_image *im, struct native_frame frame, const char *want,
@@ -40,7 +42,8 @@ static void is_named(struct hotspot_image *im, struct native_frame frame, const 
 {
 	const struct frame_place *place = vm__read(im, &frame);
 
-	is_str(names(place), want, "JDK %u: %s", im->layout.major, what);
+	is_str(names(place), want, "JDK %u%s: %s", im->layout.major,
+	       im->bytecode_word == 8 ? ", arm64" : "", what);
 }
 
 /* --- numbers and lines */
@@ -105,7 +108,7 @@ static void test_interpreter(struct hotspot_image *im)
 	is_named(im, frame, "shop.Names.price:30", "… which counts then");
 	frame.bytecode = 1;
 	is_named(im, frame, "shop.Names.price:31", "a register with something else does not");
-	frame.words[7] = vm__bytecode(im, IMAGE_PRICE) + 20;
+	frame.words[im->bytecode_word] = vm__bytecode(im, IMAGE_PRICE) + 20;
 	is_named(im, frame, "Interpreter:0 (glue)", "a place beyond the method is none of it");
 	frame = interpreted(im, IMAGE_PRICE, 12);
 	frame.borrowed = true;
@@ -182,7 +185,7 @@ static void test_frame_sizes(struct hotspot_image *im)
 	uint32_t stub = IMAGE_STUB + 16, code = IMAGE_BLOCK + 16;
 
 	vm__fill(im);
-	is_uint(vm__frame_size(im, stub + 140), 0, "a stub without a frame");
+	is_uint(vm__frame_size(im, stub + 140), FRAME_BY_POINTER, "a stub without a size");
 	vm__set(im, stub + 84, 144, 4);
 	vm__set(im, code + 84, 6, 4);
 	is_uint(vm__frame_size(im, stub + 140), 1152, "a stub's frame");
@@ -238,8 +241,8 @@ int main(void)
 
 	test_numbers();
 	test_lines();
-	for (unsigned apart = 0; apart < 2; apart++) {
-		vm__begin(&im, apart);
+	for (enum image_shape shape = 0; shape < IMAGE_SHAPES; shape++) {
+		vm__begin(&im, shape);
 		test_interpreter(&im);
 		test_compiled(&im);
 		test_frame_sizes(&im);

@@ -6,9 +6,11 @@
 
 #include "symbol/languages/hotspot.h"
 
-/* Words of an interpreter's frame: below the frame pointer (runtime/frame_x86.hpp in OpenJDK). */
-#define WORD_METHOD   2
-#define WORD_BYTECODE 7
+/*
+ * Word of an interpreter's frame: below the frame pointer (cpu/x86/frame_x86.hpp in OpenJDK,
+ * cpu/aarch64/frame_aarch64.hpp).
+ */
+#define WORD_METHOD 2
 
 /* A frame: where it is in a method, or in code with several ones. */
 struct spot {
@@ -42,7 +44,7 @@ static bool is_in_code(const struct hs_method *method, uint64_t bytecode)
  */
 static bool find_interpreted(struct hotspot *hs, const struct native_frame *frame, struct spot *ret)
 {
-	uint64_t bytecode = frame->words[WORD_BYTECODE];
+	uint64_t bytecode = frame->words[hs->layout->bytecode_word];
 
 	ret->stub = true;	  /* without a method: it is only entered or left */
 	hs__ask(hs, bytecode, 1); /* near the ConstMethod */
@@ -181,6 +183,8 @@ static uint32_t frame_size(void *state, uint64_t pc, uint64_t top, uint32_t *ret
 	if (!hs__load(hs) || hs_code__find(hs, pc, &code) == HS_CODE_NONE)
 		return 0;
 	words = hs__get(hs, code.blob, HS_BLOB_FRAME);
+	if (!words && !hs->reader->later)
+		return FRAME_BY_POINTER;
 	return words < FRAME_WORDS_MAX ? (uint32_t)words * 8 : 0;
 }
 

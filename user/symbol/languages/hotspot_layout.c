@@ -320,6 +320,7 @@ static int check(const struct reading *rd)
 	if (elf__read(rd->elf, layout->at[HS_VM_MAJOR], &major, sizeof(major)))
 		return -ENOTSUP;
 	layout->major = (uint32_t)major;
+	layout->bytecode_word = rd->elf->machine == EM_AARCH64 ? 8 : 7;
 	return is_supported(layout->major) && layout->at[HS_SIZE_PC_DESC] == 16 ? 0 : -ENOTSUP;
 }
 

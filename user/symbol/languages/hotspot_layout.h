@@ -79,6 +79,7 @@ struct hs_layout {
 	uint32_t major;		     /* version of the JDK */
 	int64_t at[HS_FIELD_CNT];    /* of members: address of their offset */
 	uint8_t width[HS_FIELD_CNT]; /* of members, in bytes */
+	uint8_t bytecode_word;	     /* of an interpreter's frame: see native_frame.words */
 };
 
 static inline bool hs_layout__has(const struct hs_layout *layout, enum hs_field field)

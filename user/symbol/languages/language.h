@@ -28,7 +28,7 @@ struct process_env;
 struct region;
 struct unwound;
 
-#define NATIVE_WORDS 8
+#define NATIVE_WORDS 9 /* HotSpot on arm64 has its bytecode in the last one */
 
 /* A frame in code without unwind table, most often of a JIT compiler. */
 struct native_frame {
@@ -61,6 +61,8 @@ struct language_reader {
 	unsigned searches;	     /* of this stack, by a reader that limits them */
 	bool cut;		     /* the frame has no name, as that would take too long now */
 };
+
+#define FRAME_BY_POINTER 1u /* no size, but a frame pointer */
 
 struct language {
 	const char *name; /* of its frames: "javascript" */
@@ -95,9 +97,9 @@ struct language {
 	const struct cfi_row *(*row)(void *state, uint64_t pc, bool exact, struct cfi **ret_cfi);
 	/*
 	 * Bytes from the stack pointer to the caller's, of a frame at a call in code that the
-	 * runtime made; 0: not known. top: the frame's lowest word. *ret_saved (ART): the machine's
-	 * numbers of registers that are below the return address, the highest one first. Op NULL:
-	 * the runtime does not tell.
+	 * runtime made; 0: not known; or FRAME_BY_POINTER. top: the frame's lowest word.
+	 * *ret_saved (ART): the machine's numbers of registers that are below the return address,
+	 * the highest one first. Op NULL: the runtime does not tell.
 	 */
 	uint32_t (*frame_size)(void *state, uint64_t pc, uint64_t top, uint32_t *ret_saved);
 };

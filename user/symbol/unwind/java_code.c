@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Patterns of HotSpot's code that leaves a frame. See java_code.h. */
+/* Patterns of HotSpot's code on x86-64 that leaves a frame. See java_code.h. */
 #include "symbol/unwind/java_code.h"
 
 #include <stdlib.h>
@@ -90,9 +90,11 @@ struct jvm_exits *java_code__exits(struct process *process)
 	return process->java_ways;
 }
 
-bool java_code__returns_to(struct process_env *env, struct process *process,
+bool java_code__returns_to(struct process_env *env, struct process *process, uint16_t machine,
 			   const struct region *region, uint64_t pc)
 {
+	bool (*is_return)(const uint8_t *code) =
+		machine == EM_AARCH64 ? java_arm64__is_return : java_code__is_return;
 	struct jvm_exits *exits = java_code__exits(process);
 	uint64_t *known = exits ? &exits->returns[pc % JAVA_WAYS] : NULL;
 	uint8_t code[JAVA_RETURN_BYTES];
@@ -100,11 +102,10 @@ bool java_code__returns_to(struct process_env *env, struct process *process,
 
 	if (known && *known == pc)
 		return true;
-	res = tables__behind_call(env, process, EM_X86_64, region, pc);
+	res = tables__behind_call(env, process, machine, region, pc);
 	if (res)
 		return res > 0;
-	if (tables__code(env, process, region, pc, code, sizeof(code)) ||
-	    !java_code__is_return(code))
+	if (tables__code(env, process, region, pc, code, sizeof(code)) || !is_return(code))
 		return false;
 	if (known)
 		*known = pc;

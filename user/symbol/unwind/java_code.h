@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * HotSpot's JIT code on x86-64 (JDK 8 and later), which has no unwind tables: patterns that show
- * how a frame is left, and a cache of the exits found.
+ * HotSpot's JIT code, which has no unwind tables: patterns that show how a frame is left, on x86-64
+ * (JDK 8 and later) and arm64 (11 and later), and a cache of the exits found.
  */
 #ifndef JANK_SYMBOL_UNWIND_JAVA_CODE_H
 #define JANK_SYMBOL_UNWIND_JAVA_CODE_H
@@ -52,7 +52,29 @@ struct jvm_exits {
 	uint64_t returns[JAVA_WAYS];
 };
 
-/* --- patterns */
+/* --- patterns of arm64 (java_arm64.c) */
+
+#define JAVA_ARM64_BEFORE 12 /* of them, bytes before the address */
+#define JAVA_ARM64_BYTES  76 /* for java_arm64__frame */
+
+/* A method's frame while it runs: what is there of it. */
+enum java_frame {
+	JAVA_FRAME_WHOLE,
+	JAVA_FRAME_NONE,  /* not built yet, or removed */
+	JAVA_FRAME_EMPTY, /* it has its room, but nothing is stored yet */
+	JAVA_FRAME_PAIR,  /* only the frame pointer and the return address are pushed */
+};
+
+/* The frame of a compiled method at an address. code: JAVA_ARM64_BYTES; size: of the whole frame */
+enum java_frame java_arm64__frame(const uint8_t *code, uint32_t size);
+
+/* ret. code: 4 bytes */
+bool java_arm64__is_bare_return(const uint8_t *code);
+
+/* As java_code__is_return. code: 12 bytes from the address */
+bool java_arm64__is_return(const uint8_t *code);
+
+/* --- patterns of x86-64 */
 
 #define JAVA_RETURN_BYTES   20 /* for java_code__is_return */
 #define JAVA_PROLOGUE_BYTES 96 /* for java_code__keeps_frame */
@@ -97,9 +119,9 @@ bool java_code__keeps_frame(const uint8_t *code, size_t *ret_at);
 
 /*
  * Returns true when the address, in such code, follows a call, or when HotSpot itself returns
- * there. False when the code cannot be read.
+ * there. False when the code cannot be read. machine: EM_*
  */
-bool java_code__returns_to(struct process_env *env, struct process *process,
+bool java_code__returns_to(struct process_env *env, struct process *process, uint16_t machine,
 			   const struct region *region, uint64_t pc);
 
 /* The process's cache of exits, created when needed; NULL: out of memory. */

@@ -2,8 +2,9 @@
 /*
  * Unwind step through HotSpot's frames. Its compilers keep a frame pointer only with
  * -XX:+PreserveFramePointer. Else they use that register like any other, so a chain of frame
- * pointers skips callers. The step therefore follows the code to its return. HotSpot's interpreter
- * never leaves by a return instruction, but keeps frame pointers.
+ * pointers skips callers. The step therefore follows the code to its return, on x86-64; on arm64 it
+ * takes the size of the frame from HotSpot. HotSpot's interpreter never leaves by a return
+ * instruction, but keeps frame pointers.
  */
 #include <string.h>
 
@@ -115,6 +116,7 @@ static enum unwind_step step_frame(struct walk *w, bool interpreter, uint64_t *p
 		return STEP_NONE;
 	if (!walk__word(w, fp + word, pc) || !walk__word(w, fp, &next_fp))
 		return w->why == STACK_END_ASTRAY ? STEP_NONE : STEP_ENDS;
+	*pc &= w->pc_mask;
 	if (!is_caller(w, *pc))
 		return STEP_NONE;
 	if (!interpreter || !walk__word(w, fp - word, &sp) || sp < fp + 2 * word || sp % word ||
@@ -174,28 +176,73 @@ static bool keeps_frame(struct walk *w)
 }
 
 /*
- * Steps from code of which HotSpot tells the size of the frame. Its stubs that compile or replace a
- * method end in jumps, so that their way to the end is not found. They keep the frame pointer below
- * the return address, as compiled methods do.
+ * Steps from a frame of a known size: the highest words are the caller's frame pointer and the
+ * return address.
  */
-static enum unwind_step step_sized(struct walk *w, uint64_t *pc)
+static enum unwind_step step_sized(struct walk *w, uint64_t size, uint64_t *pc)
 {
 	unsigned word = w->arch->word;
-	uint64_t sp, fp, size;
+	uint64_t sp, fp;
 	uint32_t none;
 
-	if (w->at.exact || !walk__reg(w, w->arch->sp, &sp))
-		return STEP_NONE;
-	size = language__frame_size(w->env, w->process, w->at.pc - 1, 0, &none);
-	if (size < 2 * word || size > FRAME_MAX)
+	if (size < 2 * word || size > FRAME_MAX || !walk__reg(w, w->arch->sp, &sp))
 		return STEP_NONE;
 	sp += size;
 	if (!walk__word(w, sp - word, pc) || !walk__word(w, sp - 2 * word, &fp))
 		return w->why == STACK_END_ASTRAY ? STEP_NONE : STEP_ENDS;
+	*pc &= w->pc_mask;
 	/* A method that is being replaced has put an address of its own there. */
-	if (!is_caller(w, *pc) && !language__frame_size(w->env, w->process, *pc - 1, 0, &none))
+	if (!is_caller(w, *pc) &&
+	    language__frame_size(w->env, w->process, *pc - 1, 0, &none) <= FRAME_BY_POINTER)
 		return STEP_NONE;
 	return go(w, sp, true, fp);
+}
+
+static uint64_t size_of(struct walk *w)
+{
+	uint32_t none;
+
+	return language__frame_size(w->env, w->process, w->at.pc - !w->at.exact, 0, &none);
+}
+
+/* --- arm64 */
+
+static enum unwind_step step_link(struct walk *w, uint64_t size, uint64_t *pc)
+{
+	uint64_t sp, fp = 0;
+	bool has_fp = walk__reg(w, w->arch->fp, &fp);
+
+	if (!walk__reg(w, w->arch->link, pc) || !walk__reg(w, w->arch->sp, &sp))
+		return STEP_NONE;
+	*pc &= w->pc_mask;
+	return is_caller(w, *pc) ? go(w, sp + size, has_fp, fp) : STEP_NONE;
+}
+
+static enum unwind_step step_arm64(struct walk *w, uint64_t *pc)
+{
+	uint64_t size = size_of(w);
+	uint8_t code[JAVA_ARM64_BYTES];
+
+	if (!w->at.exact)
+		return size <= FRAME_BY_POINTER ? step_frame(w, size, pc) : step_sized(w, size, pc);
+	if (tables__code(w->env, w->process, w->at.region, w->at.pc - JAVA_ARM64_BEFORE, code,
+			 sizeof(code)))
+		return STEP_NONE;
+	if (size <= FRAME_BY_POINTER)
+		return java_arm64__is_bare_return(code + JAVA_ARM64_BEFORE)
+			       ? step_link(w, 0, pc)
+			       : step_frame(w, size, pc);
+	switch (java_arm64__frame(code, size)) {
+	case JAVA_FRAME_NONE:
+		return step_link(w, 0, pc);
+	case JAVA_FRAME_EMPTY:
+		return step_link(w, size, pc);
+	case JAVA_FRAME_PAIR:
+		return step_sized(w, 2 * w->arch->word, pc);
+	case JAVA_FRAME_WHOLE:
+		break;
+	}
+	return step_sized(w, size, pc);
 }
 
 /*
@@ -204,11 +251,14 @@ static enum unwind_step step_sized(struct walk *w, uint64_t *pc)
  */
 enum unwind_step unwind_java__step(struct walk *w, uint64_t *pc)
 {
-	const struct jvm_exit *way = way_of(w);
+	const struct jvm_exit *way;
 	const struct java_exit *exit;
 	enum unwind_step took;
 	uint64_t slot = 0;
 
+	if (w->arch->machine == EM_AARCH64)
+		return step_arm64(w, pc);
+	way = way_of(w);
 	if (!way)
 		return STEP_NONE;
 	took = way->framed ? step_frame(w, true, pc) : STEP_NONE;
@@ -222,7 +272,11 @@ enum unwind_step unwind_java__step(struct walk *w, uint64_t *pc)
 		return took;
 	if (is_beyond(w, way))
 		return STEP_ENDS;
-	took = step_sized(w, pc);
+	/*
+	 * HotSpot's stubs that compile or replace a method end in jumps, so that their way to the
+	 * end is not found.
+	 */
+	took = w->at.exact ? STEP_NONE : step_sized(w, size_of(w), pc);
 	if (took != STEP_NONE)
 		return took;
 	return way->exit_cnt == 0 && keeps_frame(w) ? step_frame(w, false, pc) : STEP_NONE;

@@ -245,7 +245,7 @@ static bool is_goexit(struct walk *w, const struct unwind_place *place)
 bool walk__is_in_java(const struct walk *w, const struct unwind_place *place)
 {
 	return w->process->is_java && place->region && place->region->mapped->kind == MAPPED_ANON &&
-	       w->arch->machine == EM_X86_64;
+	       (w->arch->machine == EM_X86_64 || w->arch->machine == EM_AARCH64);
 }
 
 bool walk__is_return(struct walk *w, const struct unwind_place *place, bool otherwise)
@@ -255,7 +255,8 @@ bool walk__is_return(struct walk *w, const struct unwind_place *place, bool othe
 	if (place->cfi && !place->region->mapped->is_art_jit)
 		return place->row.behind_call || (place->row.of_go && is_goexit(w, place));
 	if (walk__is_in_java(w, place))
-		return java_code__returns_to(w->env, w->process, place->region, place->pc);
+		return java_code__returns_to(w->env, w->process, w->arch->machine, place->region,
+					     place->pc);
 	res = tables__behind_call(w->env, w->process, w->arch->machine, place->region, place->pc);
 	return res < 0 ? otherwise : res;
 }
