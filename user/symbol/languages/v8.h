@@ -60,9 +60,11 @@ static inline int32_t v8__small(uint64_t word)
 	return (int32_t)(word >> 32);
 }
 
+#define V8_ADDRESS_END (1ull << 48) /* of a program, on arm64; on x86-64 the half of it */
+
 static inline bool v8__may_be_object(uint64_t word)
 {
-	return (word & 3) == 1 && word >> 20 && word < 1ull << 47;
+	return (word & 3) == 1 && word >> 20 && word < V8_ADDRESS_END;
 }
 
 /*

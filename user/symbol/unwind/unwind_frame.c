@@ -142,6 +142,21 @@ static bool keeps_frame(struct walk *w, const struct unwind_place *caller, uint6
 	       w->arch->code->sets_up_frame(code, size);
 }
 
+/*
+ * Returns the distance from the frame pointer to the stack pointer of C++ that calls V8's JSEntry
+ * on arm64: above the pair it saves x19 to x28 and d8 to d15 (frame-constants-arm64.h in V8). Below
+ * the frame pointer is the frame's kind, times 2. 0: another frame.
+ */
+static uint64_t entry_size(struct walk *w, const struct unwind_place *caller, uint64_t fp)
+{
+	uint64_t kind;
+
+	if (w->arch->machine != EM_AARCH64 || !caller->row.has_table ||
+	    !walk__word(w, fp - 8, &kind))
+		return 0;
+	return kind == 2 || kind == 4 ? 20 * 8 : 0;
+}
+
 static enum unwind_step outside(struct walk *w, uint64_t fp)
 {
 	if (w->why == STACK_END_ASTRAY || !walk__is_managed(&w->at) || fp - w->low > NEAR)
@@ -159,9 +174,8 @@ enum unwind_step unwind_frame__step(struct walk *w, uint64_t *pc)
 	if (walk__is_in_java(w, &w->at))
 		return unwind_java__step(w, pc);
 	took = unwind_art__step(w, pc);
-	if (took != STEP_NONE)
-		return took;
-	took = unwind_go__step(w, pc);
+	if (took == STEP_NONE)
+		took = unwind_go__step(w, pc);
 	if (took != STEP_NONE)
 		return took;
 	if (!walk__is_managed(&w->at) && unwind_return__step(w, pc) == STEP_TO)
@@ -196,7 +210,9 @@ enum unwind_step unwind_frame__step(struct walk *w, uint64_t *pc)
 	if (!w->at.region || !walk__place(w, *pc, false, &caller) ||
 	    !walk__is_return(w, &caller, walk__is_managed(&w->at)))
 		return STEP_NONE;
-	if (!walk__is_managed(&w->at) && !keeps_frame(w, &caller, &size))
+	if (walk__is_managed(&w->at))
+		size = entry_size(w, &caller, fp);
+	else if (!keeps_frame(w, &caller, &size))
 		return STEP_NONE;
 	w->known = 0;
 	walk__set(w, w->arch->fp, next_fp);
