@@ -14,7 +14,7 @@ VM_FORM ?= whole
 VM_TEST  = $(patsubst %,$(OUT)/vm/%.t,$(subst /,-,$(VM)))
 
 # Other tests in guests: the longest first.
-VM_MORE := $(patsubst %,tests/vm/%.t,compat32 stacks display binder art pauth)
+VM_MORE := $(patsubst %,tests/vm/%.t,languages compat32 stacks display binder art pauth)
 
 check-vm: vm-parts compat32 android-parts #:machines the tests on kernels from 5.10 to the newest, in virtual machines
 	$(Q)$(MAKE) vm-tests VM='$(VM)' VM_FORM=$(VM_FORM)
@@ -35,6 +35,9 @@ vm-display: static #:machines frames of a display that blocks missed, in a virtu
 
 vm-art: static #:machines JIT code of a stand-in for Android's runtime, in a virtual machine of arm64
 	$(Q)$(call RUN_TESTS,tests/vm/art.t)
+
+vm-languages: static #:machines functions of node and Java on arm64, in a virtual machine
+	$(Q)$(call RUN_TESTS,tests/vm/languages.t)
 
 vm-binder: static #:machines the servers of Android's binder calls, in a virtual machine
 	$(Q)$(call RUN_TESTS,tests/vm/binder.t)
@@ -62,4 +65,4 @@ $(OUT)/vm/%.t: mk/vm.mk
 vm-table: #:machines the table of docs/kernels.md, from the last make check-vm
 	$(Q)tools/vm/table docs/kernels.md $(OUT)/vm
 
-.PHONY: check-vm check-vm-ci vm-pauth vm-art vm-display vm-binder vm-stacks vm-parts vm-tests vm-table
+.PHONY: check-vm check-vm-ci vm-pauth vm-art vm-display vm-languages vm-binder vm-stacks vm-parts vm-tests vm-table

@@ -20,6 +20,7 @@ import java.util.regex.Pattern;
 
 final class Stalls {
 	static final long STALL_NS = 90000000L;
+	static final int SCALE = Integer.getInteger("scale", 1); // a slow machine has fewer rows
 	static final Object lock = new Object();
 	static volatile long sink;
 	static String fifo;
@@ -79,7 +80,7 @@ final class Stalls {
 	}
 
 	static void sortRows() {
-		Integer[] rows = new Integer[40000];
+		Integer[] rows = new Integer[40000 / SCALE];
 		for (int i = 0; i < rows.length; i++)
 			rows[i] = (int)(i * 7919L % 60013);
 		Arrays.sort(rows, new ByKey());
@@ -136,7 +137,7 @@ final class Stalls {
 
 	static int grow() {
 		List<long[]> kept = new ArrayList<>();
-		for (int i = 0; i < 400000; i++)
+		for (int i = 0; i < 400000 / SCALE; i++)
 			kept.add(new long[] { i, i, i, i, i, i, i, i, i, i, i, i }); // @collection
 		return kept.size();
 	}

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 // Stalls of known functions, three calls deep. A line of stdin names one; "done NAME" answers. The
-// marks @name are at the lines in which each takes its time. argv: a FIFO.
+// marks @name are at the lines in which each takes its time. argv: a FIFO, and by how much a slow
+// machine has fewer rows.
 'use strict';
 const fs = require('fs');
 const { Worker } = require('worker_threads');
 
-const text = JSON.stringify(Array.from({ length: 60000 }, (_, i) => ({ id: i, name: 'name ' + i })));
+const scale = Number(process.argv[3] || 1);
+const text = JSON.stringify(Array.from({ length: 60000 / scale }, (_, i) => ({ id: i, name: 'name ' + i })));
 const cell = new Int32Array(new SharedArrayBuffer(4));
 let sum = 0;
 
@@ -46,7 +48,7 @@ function takeLock() {
 }
 
 function sortRows() {
-	const rows = Array.from({ length: 60000 }, (_, i) => i * 7919 % 60013);
+	const rows = Array.from({ length: 60000 / scale }, (_, i) => i * 7919 % 60013);
 
 	return rows.sort(function compareRows(x, y) {
 		for (let i = 0; i < 20; i++)
@@ -105,7 +107,7 @@ function unnamed() {
 function grow() {
 	const kept = [];
 
-	for (let i = 0; i < 900000; i++)
+	for (let i = 0; i < 900000 / scale; i++)
 		kept.push({ id: i, list: [i] }); // @collection
 	return kept.length;
 }
