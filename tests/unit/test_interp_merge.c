@@ -123,9 +123,9 @@ static void check_natives(const char *native, const char *script, const char *wa
 	free(scripts);
 }
 
-static unsigned rank(const char *function)
+static unsigned rank(const char *language, const char *function)
 {
-	const struct frame frame = { .function = function, .language = "java", .app = true };
+	const struct frame frame = { .function = function, .language = language, .app = true };
 
 	return script_owner__rank(&frame);
 }
@@ -143,11 +143,13 @@ static void check_java(void)
 					   "com.android.systemui.A.b", "kotlinish.A.b" };
 
 	for (size_t i = 0; i < sizeof(system) / sizeof(*system); i++)
-		is_uint(rank(system[i]), SCRIPT_RUNTIME, "%s is the system's", system[i]);
+		is_uint(rank("java", system[i]), SCRIPT_RUNTIME, "%s is the system's", system[i]);
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
-		is_uint(rank(libraries[i]), 1, "%s is a library's", libraries[i]);
+		is_uint(rank("java", libraries[i]), 1, "%s is a library's", libraries[i]);
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
-		is_uint(rank(own[i]), SCRIPT_APPLICATION, "%s is the app's", own[i]);
+		is_uint(rank("java", own[i]), SCRIPT_APPLICATION, "%s is the app's", own[i]);
+	is_uint(rank("dotnet", "System.Array:Sort (int[])"), SCRIPT_RUNTIME, "Mono's library");
+	is_uint(rank("dotnet", "Systems.Main:Run ()"), SCRIPT_APPLICATION, "a program's class");
 }
 
 static void check_languages(void)

@@ -284,6 +284,9 @@ static void check_runtime(void)
 	ok(!runtime__is_glue("main.serve") && !runtime__is_glue("net/http.(*conn).serve") &&
 		   !runtime__is_glue("runtime.part.0") && !runtime__is_glue("runtimes.go"),
 	   "its other packages are the program's, and so is a part of a C function");
+	ok(runtime__is_glue("(wrapper managed-to-native) Slow:poll (int)") &&
+		   !runtime__is_glue("Slow:Compute ()"),
+	   "Mono's wrappers around methods");
 }
 
 static void check_hex(void)
