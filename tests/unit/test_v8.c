@@ -221,6 +221,29 @@ static void check_owner(void)
 	check(&later, "young", 3, "and later ones");
 }
 
+/* V8 frees bytecode that is not used for a while, and makes it anew when it is. */
+static void check_flushed(void)
+{
+	struct objects objects = make(v8_image__text(image, "seldom"));
+	struct objects other = make(v8_image__text(image, "other"));
+	struct native_frame lost = frame_of(&objects, 2), good = frame_of(&objects, 6);
+	struct native_frame known = frame_of(&other, 2);
+	uint64_t key;
+
+	check(&known, "other", 2, "a function whose bytecode is known");
+	good.words[3] = other.bytecode;
+	ok(!v8_image__read(image, &good), "the function has other bytecode now");
+	lost.words[1] = 0x700000001001;
+	ok(!v8_image__read(image, &lost), "a frame without its function");
+	image->reader.later = false;
+	ok(language_v8.place(image->state, &lost, &key) && !image->reader.later, "is known");
+	v8_image__put(objects.bytecode, 16, v8_image__small(7), 8);
+	good.words[3] = objects.bytecode;
+	check(&good, "seldom", 3, "other bytecode is at its place, of a function that is known");
+	ok(!frame_places__find(&image->places, key), "which is not the frame's before");
+	check(&lost, "seldom", 2, "but a later one's");
+}
+
 static struct native_frame in_code(const struct objects *objects, uint64_t pc)
 {
 	struct native_frame ret = frame_of(objects, 0);
@@ -274,7 +297,7 @@ static void check_optimised(void)
 	frame.pc = begin + 22;
 	check(&frame, "outer", 3, "by the code alone");
 	frame = in_code(&inner, begin + 23);
-	check(&frame, "outer", 3, "another function now is where the frame's was");
+	ok(!v8_image__read(image, &frame), "another function, or other code, is there now");
 
 	check_no_bytecode(&outer, begin);
 	/* The entry of offset 16 gets inlining 1. */
@@ -347,6 +370,7 @@ int main(void)
 	check_moved();
 	check_moving_name();
 	check_owner();
+	check_flushed();
 	check_optimised();
 	check_lost_code();
 	check_baseline();

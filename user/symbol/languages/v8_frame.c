@@ -201,12 +201,16 @@ static uint64_t function_of_code(struct v8 *v8, uint64_t code)
 
 /*
  * Optimised code knows its function. The frame's may be another one: the collector moved it since,
- * and its place was used again.
+ * or freed the code, and its place was used again.
  */
 static bool take_function_of(struct v8 *v8, uint64_t code, struct spot *to)
 {
-	to->shared = function_of_code(v8, code);
-	return v8__is_scripted(v8, to->shared);
+	uint64_t shared = function_of_code(v8, code);
+
+	if (to->shared && to->shared != shared)
+		return false;
+	to->shared = shared;
+	return v8__is_scripted(v8, shared);
 }
 
 /* Baseline code has the BytecodeArray, if the frame's was moved since. */
@@ -250,7 +254,8 @@ static bool find_compiled(struct v8 *v8, const struct native_frame *frame, uint6
 
 /*
  * Finds the frame's function, by its BytecodeArray if the collector has moved it. Returns false for
- * a built-in function, and a frame of another kind.
+ * a built-in function, a frame of another kind, and one whose function has other bytecode now: one
+ * of both is not what it was.
  */
 static bool find_function(struct v8 *v8, const struct native_frame *frame, uint64_t *ret_function,
 			  struct spot *ret)
@@ -274,7 +279,8 @@ static bool find_function(struct v8 *v8, const struct native_frame *frame, uint6
 		v8_bytecode__learn(v8, bytecode, ret->shared);
 		return true;
 	}
-	*ret_function = 0;
+	if (ret->shared)
+		return false;
 	ret->shared = v8_bytecode__owner(v8, bytecode);
 	return true;
 }
@@ -414,21 +420,29 @@ static bool name_place(struct v8 *v8, const struct spot *spot, uint64_t key)
 	return true;
 }
 
-/* Names the places that waited for the owner of this BytecodeArray. */
+/*
+ * Names the places that waited for the owner of this BytecodeArray. Another one may be there now:
+ * code that is seldom used is freed. Then the key is another one.
+ */
 static void name_pending(struct v8 *v8, const struct spot *owner)
 {
 	for (unsigned i = 0; i < V8_PENDING; i++) {
 		struct v8_pending *pending = &v8->pending[i];
-		const struct spot spot = {
-			.shared = owner->shared,
+		struct spot spot = {
 			.tier = pending->code == pending->bytecode ? TIER_BYTECODE : TIER_BASELINE,
 			.code = pending->code,
 			.bytecode = pending->bytecode,
 			.offset = pending->offset,
 		};
 
-		if (pending->bytecode && pending->bytecode == owner->bytecode &&
-		    name_place(v8, &spot, pending->key))
+		if (!pending->bytecode || pending->bytecode != owner->bytecode)
+			continue;
+		if (key_of(v8, &spot) == pending->key) {
+			spot.shared = owner->shared;
+			if (!name_place(v8, &spot, pending->key))
+				continue;
+		}
+		if (!v8->reader->later)
 			pending->bytecode = 0;
 	}
 }
