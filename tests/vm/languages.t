@@ -144,7 +144,7 @@ def check(tap, folder, name):
     reached, handled = whole(folder, name)
     tap.check(handled and reached >= 0.95 * handled, f"{name}: {reached} of {handled} stacks of the handler reach {LOOPS[name][1]}")
     good, bad = (sum(result.lines[is_good] for result in every) for is_good in (True, False))
-    tap.check(good and good >= 0.95 * (good + bad), f"{name}: {good} of {good + bad} lines are right",
+    tap.check(good and good >= 0.9 * (good + bad), f"{name}: {good} of {good + bad} lines are right",
               {case: dict(result.off) for case, result in best.items() if result.off})
     wrong = sum((result.wrong for result in every), start=collections.Counter())
     tap.check(not wrong, f"{name}: no function of {sum(result.frames for result in every)} is wrong", dict(wrong))
