@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Functions of JavaScript and Java on arm64, without flags: Debian's node and OpenJDK in a guest, with the known stalls
 of tests/languages. Each stall blames the program's function; stacks have its functions, with their lines. JANK_VM names
-another kernel."""
+another kernel, JANK_LANGUAGES one of the two."""
 import collections
 import os
 import shutil
