@@ -216,8 +216,9 @@ def test_failures():
     result = tracer.stop()
     bad.end(idle)
     counts = reactions(result)
-    ok(result.status == 0 and counts["run"] == len(result.of("block")) >= 5 and counts["failed"] == counts["run"] - 3 and counts["timed_out"] == 1,
-       "failures: each is counted", f"{counts} {result}")
+    seen = counts["run"] + counts.get("skipped", 0)  # a busy machine has more blocks than may run one
+    ok(result.status == 0 and counts["run"] >= 5 and seen == len(result.of("block")) and counts["failed"] == counts["run"] - 3
+       and counts["timed_out"] == 1, "failures: each is counted", f"{counts} {result}")
     ok("--on-block: the command failed (exit status 3: no such luck)" in result.err and result.err.count("the command failed") == 1,
        "failures: the first is reported, with its first line of output", result.err)
     ok("took longer than 2" in result.err and "see --react-timeout" in result.err, "failures: a timeout is reported, too", result.err)
