@@ -11,7 +11,10 @@
 #define DISPATCH "android.os.Handler.dispatchMessage"
 #define H	 "android.app.ActivityThread$H"
 
-/* Adds a sample; its functions are from the outside inwards, NULL ends them. */
+/*
+ * Adds a sample; its functions are from the outside inwards, NULL ends them. Those with a dot are
+ * Java's, but for clones of a compiler.
+ */
 static void add(struct block *block, const char *const *functions)
 {
 	struct sample *sample;
@@ -24,8 +27,13 @@ static void add(struct block *block, const char *const *functions)
 		cnt++;
 	sample->stack.frames = calloc(cnt ? cnt : 1, sizeof(struct frame));
 	sample->stack.frame_cnt = (uint32_t)cnt;
-	for (size_t i = 0; i < cnt; i++)
-		sample->stack.frames[cnt - 1 - i].function = *functions[i] ? functions[i] : NULL;
+	for (size_t i = 0; i < cnt; i++) {
+		bool is_java = strchr(functions[i], '.') && !strstr(functions[i], ".isra.");
+
+		sample->stack.frames[cnt - 1 - i] =
+			(struct frame){ .function = *functions[i] ? functions[i] : NULL,
+					.language = is_java ? "java" : NULL };
+	}
 }
 #define ADD(block, ...) add(block, (const char *const[]){ __VA_ARGS__, NULL })
 
@@ -59,8 +67,8 @@ static void test_named(void)
 	    H ".handleMessage", "android.app.Activity.onCreate");
 	check(block, "159 EXECUTE_TRANSACTION", H, NULL, "a Handler of the framework");
 	block = handles("159");
-	ADD(block, DISPATCH, "nterp_helper", "", "art::interpreter::Execute(art::Thread *)",
-	    "com.example.A.handleMessage");
+	ADD(block, DISPATCH, "nterp_helper", "", "invoke.isra.0",
+	    "art::interpreter::Execute(art::Thread *)", "com.example.A.handleMessage");
 	check(block, "159", "com.example.A", NULL, "one of an app, with ART's functions between");
 	block = handles("0");
 	ADD(block, DISPATCH, "android.os.Handler.handleCallback", "com.example.-$$Lambda$1.run");

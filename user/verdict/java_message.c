@@ -30,7 +30,7 @@ struct class
 	size_t len;
 };
 
-/* The frames of a stack from the outside inwards, without those that have no name of Java. */
+/* The methods of a stack from the outside inwards, without native functions between them. */
 struct walk {
 	const struct stack *stack;
 	size_t left;
@@ -41,8 +41,7 @@ static const char *next(struct walk *walk)
 	while (walk->left) {
 		const struct frame *frame = &walk->stack->frames[--walk->left];
 
-		if (!frame->kernel && frame->function && strchr(frame->function, '.') &&
-		    !strpbrk(frame->function, ":( "))
+		if (frame->function && text__same(frame->language, "java"))
 			return frame->function;
 	}
 	return NULL;
