@@ -29,7 +29,7 @@ static void test_keys(void)
 
 static void test_list(void)
 {
-	struct losses losses = { 0 };
+	struct losses losses = { 0 }, then;
 	struct block_loss *list = (struct block_loss *)&losses;
 	size_t cnt = 9;
 
@@ -50,6 +50,15 @@ static void test_list(void)
 	   "another reason is added");
 	ok(!losses__set_listed(&list, &cnt, LOSS_QUEUE_FULL, 0) && cnt == 2 && list[1].cnt == 4,
 	   "0 takes one out");
+	then = losses;
+	losses__add(&losses, LOSS_SPOOL_FULL, 2);
+	losses__add(&losses, LOSS_NAMES, 9);
+	ok(!losses__add_since(&list, &cnt, &then, &losses) && cnt == 3 && list[1].cnt == 6 &&
+		   list[2].cnt == 9,
+	   "what came since is added, to a known reason and to another one");
+	is_str(list[2].reason, "names_cut_short", "by its name");
+	ok(!losses__add_since(&list, &cnt, &losses, &losses) && cnt == 3 && list[1].cnt == 6,
+	   "nothing came since");
 	free(list);
 }
 

@@ -371,6 +371,8 @@ struct summary {
 	uint64_t elapsed_ns, dispatch_cnt, block_cnt, hang_cnt;
 	struct block_loss *lost;
 	size_t lost_cnt;
+	bool lost_grows; /* blocks before it in the queue may lose more than it knows: */
+	struct losses sent_with;
 	uint64_t bpf_ns, bpf_runs;
 	bool bpf_known;	       /* the kernel's BPF statistics were available */
 	uint64_t start_cpu_ns; /* of it, before tracing began */

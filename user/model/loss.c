@@ -103,6 +103,21 @@ int losses__set_listed(struct block_loss **list, size_t *list_cnt, int reason, u
 	return 0;
 }
 
+int losses__add_since(struct block_loss **list, size_t *list_cnt, const struct losses *then,
+		      const struct losses *now)
+{
+	for (int i = 0; i < LOSS_CNT; i++) {
+		uint64_t cnt = read_cnt(now, i) - then->cnt[i];
+		struct block_loss *loss = cnt ? entry_of(list, list_cnt, i) : NULL;
+
+		if (cnt && !loss)
+			return -ENOMEM;
+		if (cnt)
+			loss->cnt += cnt;
+	}
+	return 0;
+}
+
 /*
  * --- by user: a short list, searched from the start. Its first users are those that drop most
  * often.

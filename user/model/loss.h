@@ -59,6 +59,10 @@ int losses__list(const struct losses *losses, struct block_loss **ret, size_t *r
 /* Sets the count of a reason in such a list; 0 takes it out. 0 or -ENOMEM: nothing has changed. */
 int losses__set_listed(struct block_loss **list, size_t *list_cnt, int reason, uint64_t cnt);
 
+/* Adds to such a list what has been counted between two times. 0 or -ENOMEM. */
+int losses__add_since(struct block_loss **list, size_t *list_cnt, const struct losses *then,
+		      const struct losses *now);
+
 /*
  * --- what was dropped because its user was over the share (docs/decisions/shares.md), by user. The
  * probes' counts are added at the end. Used on the intake thread.

@@ -200,8 +200,11 @@ int session__send_summary(struct session *s)
 	summary->user_cpu_ns = session__own_cpu_ns(s);
 	summary->rss_kb = session__own_rss_kb(s);
 	summary->pss_kb = session__own_pss_kb(s);
-	losses = s->losses;
+	losses = summary->sent_with = s->losses;
+	summary->lost_grows = true;
 	session__add_losses(s, &losses);
+	summary->sent_with.cnt[LOSS_UNANSWERED] = losses.cnt[LOSS_UNANSWERED];
+	summary->sent_with.cnt[LOSS_UNREAD] = losses.cnt[LOSS_UNREAD];
 	losses__add_memory(&losses);
 	/* read at the same time as the list, which grows meanwhile */
 	losses.cnt[JANK_LOST_SHARE] = over_shares__total(&summary->over_share);

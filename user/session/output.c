@@ -631,10 +631,24 @@ int output__history(struct output *out, const struct history *history,
 	return write_record(out, record);
 }
 
+/* Those of the blocks that were written after it was sent. */
+static void add_late_losses(struct output *out, struct summary *summary)
+{
+	struct losses now = *out->losses;
+
+	losses__add(&now, LOSS_UNANSWERED, apart__refused_cnt());
+	losses__add(&now, LOSS_UNREAD, unread__cnt());
+	if (summary->lost_grows)
+		count(out, LOSS_NO_MEMORY,
+		      losses__add_since(&summary->lost, &summary->lost_cnt, &summary->sent_with,
+					&now));
+}
+
 int output__summary(struct output *out, struct summary *summary)
 {
 	const Jankbpf__Record *record;
 
+	add_late_losses(out, summary);
 	if (out->dropped) /* as in an interval */
 		count(out, LOSS_NO_MEMORY,
 		      losses__set_listed(&summary->lost, &summary->lost_cnt, LOSS_SPOOL_FULL,

@@ -429,10 +429,11 @@ bool language__name(struct process_env *env, struct process *process, struct poo
 	if (!state)
 		return false;
 	*ret = (struct frame){ .address = from->instr, .language = state->language->name };
-	env->cut_cnt += !place && state->language->reads_dex;
-	if (!place || nth >= place->cnt)
+	function = place && nth < place->cnt ? &place->functions[nth] : NULL;
+	env->cut_cnt += state->language->reads_dex &&
+			(!function || (function->interpreted && !function->function));
+	if (!function)
 		return false;
-	function = &place->functions[nth];
 	if (function->glue)
 		ret->language = NULL;
 	if (function->function)
