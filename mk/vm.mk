@@ -33,7 +33,7 @@ vm-pauth: static #:machines a walk of signed return addresses, in a virtual mach
 vm-display: static #:machines frames of a display that blocks missed, in a virtual machine
 	$(Q)$(call RUN_TESTS,tests/vm/display.t)
 
-vm-art: static #:machines JIT code of a stand-in for Android's runtime, in a virtual machine of arm64
+vm-art: static #:machines a stand-in for Android's runtime, in a virtual machine of arm64
 	$(Q)$(call RUN_TESTS,tests/vm/art.t)
 
 vm-languages: static #:machines functions of node and Java on arm64, in a virtual machine

@@ -11,42 +11,55 @@ LEVELS = 5  # of art_app.c and art_compiled.c
 CLASSES = 6  # of art_compiled.c
 FAULTS = ("large index", "other class", "no class", "other code", "not its class", "no DEX", "other type", "no cache")
 ENOUGH = 0.99
+RUNTIME = ("art_runtime.c", "art_interpreter.c")
+FLAGS = ("-std=gnu11", "-O2", "-Wall", "-fno-omit-frame-pointer", "-funwind-tables")
+LIBRARIES = {"art_app": ("-l:liblzma.a", "-pthread")}
 PROGRAMS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "live", "programs")
 
 
-def build(folder, name, compiler="cc", runtime=("art_runtime.c", "art_interpreter.c")):
-    """The program of that name, with the stand-in as its libart.so."""
-    flags = ["-std=gnu11", "-O2", "-Wall", "-fno-omit-frame-pointer"]
-    library = os.path.join(folder, "libart.so")
-    sources = [os.path.join(PROGRAMS, source) for source in runtime]
-    subprocess.run([compiler, *flags, "-shared", "-fPIC", "-Wl,-soname,libart.so", "-o", library, *sources], check=True)
+def build_library(folder, name, compiler, *sources):
+    """A shared library, of files of programs/."""
+    library = os.path.join(folder, name)
+    subprocess.run([compiler, *FLAGS, "-shared", "-fPIC", f"-Wl,-soname,{name}", "-o", library,
+                    *(os.path.join(PROGRAMS, source) for source in sources)], check=True)
+    return library
+
+
+def build(folder, name, compiler="cc", loader=None):
+    """The program of that name, with the stand-in as its libart.so. loader: another ld.so, beside its libraries."""
+    library = build_library(folder, "libart.so", compiler, *RUNTIME[:1] if name == "art_compiled" else RUNTIME)
     program = os.path.join(folder, "app")
-    subprocess.run([compiler, *flags, "-o", program, os.path.join(PROGRAMS, f"{name}.c"), library, "-l:liblzma.a", "-pthread",
-                    f"-Wl,-rpath,{folder}"], check=True)
+    subprocess.run([compiler, *FLAGS, "-o", program, os.path.join(PROGRAMS, f"{name}.c"), library, *LIBRARIES.get(name, ()),
+                    *([f"-Wl,--dynamic-linker={loader},-rpath,{os.path.dirname(loader)}"] if loader else []), "-Wl,-rpath,$ORIGIN"],
+                   check=True)
     return program
 
 
-def make_classes(folder):
-    """A DEX file of six classes with the same methods."""
-    files = []
-    for number in range(CLASSES):
-        text = f".class public Lcom/example/D{number};\n.super Ljava/lang/Object;\n.source \"Levels.java\"\n"
-        for level in range(LEVELS):
-            text += f".method public static level{level}()V\n    .registers 1\n    return-void\n.end method\n"
-        files.append(os.path.join(folder, f"D{number}.smali"))
-        with open(files[-1], "w", encoding="utf-8") as file:
+def assemble(folder, name, *texts):
+    """A DEX file of classes in smali's language."""
+    files = [os.path.join(folder, f"{name}{number}.smali") for number in range(len(texts))]
+    for path, text in zip(files, texts):
+        with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-    dex = os.path.join(folder, "classes.dex")
+    dex = os.path.join(folder, f"{name}.dex")
     subprocess.run(["smali", "assemble", "-o", dex, *files], check=True, capture_output=True)
     return dex
 
 
-def build_compiled(folder, compiler="cc"):
+def make_classes(folder):
+    """A DEX file of six classes with the same methods."""
+    texts = [f".class public Lcom/example/D{number};\n.super Ljava/lang/Object;\n.source \"Levels.java\"\n"
+             for number in range(CLASSES)]
+    methods = [f".method public static level{level}()V\n    .registers 1\n    return-void\n.end method\n" for level in range(LEVELS)]
+    return assemble(folder, "classes", *(text + "".join(methods) for text in texts))
+
+
+def build_compiled(folder, compiler="cc", loader=None):
     """The command of art_compiled.c: with its DEX file and its base.odex."""
     odex = os.path.join(folder, "base.odex")
     subprocess.run([compiler, "-shared", "-nostdlib", "-s", "-Wl,--no-eh-frame-hdr,--build-id=none,-soname,base.odex", "-o", odex,
                     os.path.join(PROGRAMS, "art_compiled_odex.S")], check=True)
-    return [build(folder, "art_compiled", compiler, ["art_runtime.c"]), make_classes(folder), odex]
+    return [build(folder, "art_compiled", compiler, loader), make_classes(folder), odex]
 
 
 def turns_of(path):

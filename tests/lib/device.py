@@ -50,17 +50,21 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def looper_files(program, to):
-    """simjank-looper for arm64 and its libraries, for the guest. The libraries are the arm64 ones
-    of this machine, with which it was built. Only 7-Zip's cannot be installed beside this machine's
-    own."""
-    zipped = os.path.join(programs.get("arm64", "bookworm", "p7zip-full", "usr/lib/p7zip/7z.so"), "7z.so")
+def program_files(program, to):
+    """A dynamic program for arm64 and its libraries, for the guest: those beside it, and the arm64 ones of this machine,
+    with which it was built. Only 7-Zip's cannot be installed beside this machine's own."""
+    own = os.path.dirname(program)
 
     def find(name):
-        here = [os.path.join(folder, name) for folder in LIBRARY_FOLDERS]
-        return zipped if name == "7z.so" else next((path for path in here if os.path.exists(path)), None)
+        if name == "7z.so":
+            return os.path.join(programs.get("arm64", "bookworm", "p7zip-full", "usr/lib/p7zip/7z.so"), name)
+        here = [os.path.join(folder, name) for folder in [own, *LIBRARY_FOLDERS]]
+        return next((path for path in here if os.path.exists(path)), None)
 
-    return [(program, to), *((path, guest_path(name, path)) for name, path in programs.libraries(program, find).items())]
+    def place(name, path):
+        return os.path.join(os.path.dirname(to), name) if os.path.dirname(path) == own else guest_path(name, path)
+
+    return [(program, to), *((path, place(name, path)) for name, path in programs.libraries(program, find).items())]
 
 
 def guest_path(name, path):

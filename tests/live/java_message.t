@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """What a Looper of Java handles: the message's number in both layouts of android.os.Message, the class of its handler or
-callback by the names on the stacks, and the names of the framework's messages. With a stand-in for the framework."""
+callback by the names on the stacks, compiled ones and interpreted ones, and the names of the framework's messages. With
+stand-ins for the framework and for ART, over the real android::Looper."""
 import os
 import re
 import subprocess
@@ -9,50 +10,28 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+import art_message
 import bad
 from bad import ok
+from live import need
 
-SOURCE = os.path.join(bad.ROOT, "tests", "live", "programs", "java_message.c")
-FOLDER = bad.scratch("framework")
-WANTED = [{"what": "159 EXECUTE_TRANSACTION", "handler": {"symbol": "android.app.ActivityThread$H"}},
-          {"what": "4711", "handler": {"symbol": "com.example.shop.CartHandler"}},
-          {"what": "7", "callback": {"symbol": "com.example.shop.Refresh"}}]
+LIBRARIES = f"/usr/lib/{os.uname().machine}-linux-gnu/android"
+TURNS = 5
 LINES = {">>>>> Dispatching to Handler (android.app.ActivityThread$H) null: 159 EXECUTE_TRANSACTION",
          ">>>>> Dispatching to Handler (com.example.shop.CartHandler) null: 4711",
          ">>>>> Dispatching to Handler (?) com.example.shop.Refresh: 7"}
 
 
-def build():
-    os.makedirs(FOLDER, exist_ok=True)
-    library, main = os.path.join(FOLDER, "boot-framework.oat"), os.path.join(FOLDER, "main.c")
-    subprocess.run(["cc", "-O1", "-g", "-shared", "-fPIC", "-o", library, SOURCE], check=True)
-    with open(main, "w", encoding="ascii") as file:
-        file.write('#include <stdlib.h>\nvoid loop_once(int) __asm__("android.os.Looper.loopOnce");\n'
-                   'int main(int argc, char **argv)\n{\n\tloop_once(atoi(argv[argc - 1]));\n}\n')
-    subprocess.run(["cc", "-O1", "-o", os.path.join(FOLDER, "app"), main, library], check=True)
-
-
-def shown(message):
-    return {key: message[key] for key in ("what", "handler", "callback") if key in message}
-
-
-def test(layout, name):
-    app = bad.start([os.path.join(FOLDER, "app"), str(layout)], stdin=subprocess.PIPE)
-    records = bad.scratch(f"records{layout}")
-    tracer = bad.Tracer("--json", "-t", "10ms", "--marks", "always", "-o", records, "-p", app.pid)
-    bad.wait_for(lambda: all(f'"what":"{message["what"]}"'.encode() in tracer.stdout() for message in WANTED), 60)
+def test(app, layout, *dexes):
+    name = f"{art_message.LAYOUTS[layout]}, {'interpreted' if dexes else 'compiled'}"
+    process = bad.start([app, str(layout), "20", *dexes])
+    records, logs = (bad.scratch(f"{kind}{layout}{len(dexes)}") for kind in ("records", "logs"))
+    tracer = bad.Tracer("--json", "-t", "10ms", "--marks", "always", "-o", records, "-p", process.pid)
+    words = [f'"what":"{message["what"]}"'.encode() for message in art_message.WANTED]
+    bad.wait_for(lambda: all(tracer.stdout().count(word) >= TURNS for word in words), 60)
     result = tracer.stop()
-    bad.end(app)
-    blocks = [block for block in result.blocks() if block.get("samples")]
-    ok({block["loop"] for block in blocks} == {"android-looper"}, f"{name}: the loop", [b["loop"] for b in blocks])
-    # The first come before the mark is there: of these only the stacks tell.
-    marked = [block for block in blocks if "what" in block.get("message", {})]
-    messages = [shown(block["message"]) for block in marked]
-    ok(all(message in WANTED for message in messages) and all(message in messages for message in WANTED),
-       f"{name}: number, class and name of each message", messages)
-    ok(all(0 <= block["message"].get("queued_ns", -1) < 10 ** 9 for block in marked), f"{name}: since when it was due",
-       [block["message"] for block in marked])
-    logs = bad.scratch(f"logs{layout}")
+    bad.end(process)
+    art_message.check_messages(bad.RESULTS, name, result.blocks())
     subprocess.run([bad.JANK, "report", "--format", "blockcanary", "-o", logs, records], check=True)
     lines = set()
     for log in os.listdir(logs):
@@ -63,7 +42,13 @@ def test(layout, name):
 
 
 bad.need_tracing()
-build()
-test(0, "Android 10 to 15")
-test(1, "later ones")
+need("gcc", "g++", "smali")
+if not os.path.exists(os.path.join(LIBRARIES, "libutils.so")):
+    bad.skip_all("no android-libutils-dev")
+os.makedirs(bad.scratch("app"))
+program = art_message.build_message(bad.scratch("app"), libraries=[LIBRARIES])
+handlers = art_message.make_handlers(bad.scratch("app"))
+for number in range(len(art_message.LAYOUTS)):
+    test(program, number)
+    test(program, number, *handlers)
 bad.done()

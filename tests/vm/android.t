@@ -249,7 +249,7 @@ def main():
     tap = Tap()
     with tempfile.TemporaryDirectory(prefix="jank-android-") as folder:
         try:
-            dev = device.Device(folder, device.looper_files(LOOPER, f"{DIR}/simjank-looper"))
+            dev = device.Device(folder, device.program_files(LOOPER, f"{DIR}/simjank-looper"))
         except device.Unavailable as reason:
             skip_all(str(reason))
         with dev:

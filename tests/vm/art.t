@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Compiled code of Android's runtime on arm64: the stand-ins of tests/live/art.t and art_method.t in a guest. The walk
-leaves methods by the tables of ART's list, or by the ArtMethod on each frame, and names them. JANK_VM names another
-kernel."""
+"""Android's runtime on arm64: the stand-ins of tests/live/art.t, art_method.t, art_interpreted.t and java_message.t in a
+guest. The walk leaves compiled methods by the tables of ART's list, or by the ArtMethod on each frame. The unwind table of
+an interpreter leads to the bytecode. JANK_VM names another kernel."""
 import os
 import shutil
 import sys
@@ -14,68 +14,111 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [os.path.join(ROOT, "tools", "vm"), os.path.join(ROOT, "tests", "lib")]
 import apt  # noqa: E402
 import art  # noqa: E402
+import art_interpreted  # noqa: E402
+import art_message  # noqa: E402
+import device  # noqa: E402
 import guests  # noqa: E402
 import kernels  # noqa: E402
 from live import Tap, skip_all  # noqa: E402
 
 KERNEL = os.environ.get("JANK_VM", "arm64/6.12")
-COMPILER = "aarch64-linux-gnu-gcc"
-LIBRARIES = ("ld-linux-aarch64.so.1", "libc.so.6")
-PLACES = ("/lib/aarch64-linux-gnu", "/usr/aarch64-linux-gnu/lib", "/lib")
-TIMEOUT_S = 240
+PREFIX = "aarch64-linux-gnu-"
+LOOPER = device.LIBRARY_FOLDERS[0]
+TIMEOUT_S = 400
 TURNS = 20
 SCRIPT = """
-for way in typed plain; do
-	[ $way = typed ] && without= || without='--disable-feature tp_btf'
-	/jankbpf --json -t 25ms -F 99 -d 25s $without -- /lib/ld-linux-aarch64.so.1 --library-path /lib:/app /app/app 900 /out/$way.turns \\
-		>/out/$way.out 2>/out/$way.err
+run() { # NAME MS OPTION… -- COMMAND: MS between two turns, which it writes to NAME.turns
+	name=$1 ms=$2
+	shift 2
+	ART_MS=$ms ART_TURNS=/out/$name.turns /jankbpf --json -t 25ms -F 99 "$@" >/out/$name.out 2>/out/$name.err
+}
+run typed 900 -d 25s -- /jit/app
+run plain 900 -d 25s --disable-feature tp_btf -- /jit/app
+[ ! -d /methods ] || run methods 700 -d 40s -- /methods/app /methods/classes.dex /methods/base.odex
+[ ! -d /dex ] || run dex 700 -d 40s -- /dex/app %s
+[ ! -d /message ] || for layout in 0 1; do
+	run message$layout 0 -d 20s --marks always -- /message/app $layout 500 /message/handler0.dex /message/handler1.dex /message/handler2.dex
 done
-/jankbpf --json -t 25ms -F 99 -d 40s -- /lib/ld-linux-aarch64.so.1 --library-path /lib:/methods /methods/app /methods/classes.dex \
-	/methods/base.odex 700 /out/methods.turns >/out/methods.out 2>/out/methods.err
 exit 0
 """
 
 
-def library(name):
-    found = [path for path in (os.path.join(place, name) for place in PLACES) if os.path.exists(path)]
-    if not found:
-        raise apt.Unavailable(f"no {name} of arm64 (make deps-cross)")
-    return os.path.realpath(found[0])
+class Programs:
+    """What is built for the guest: files are pairs of a path here and one there."""
+
+    def __init__(self, folder):
+        self.folder, self.files, self.dexes = folder, {guests.static("arm64", "jankbpf"): "/jankbpf"}, []
+        art.build(self.place("jit"), "art_app", PREFIX + "gcc")
+        self.add("jit")
+        self.has_smali = shutil.which("smali") is not None
+        self.has_looper = self.has_smali and os.path.exists(os.path.join(LOOPER, "libutils.so"))
+        if self.has_smali:
+            self.add("methods", *art.build_compiled(self.place("methods"), PREFIX + "gcc")[1:])
+            art.build(self.place("dex"), "art_interpreted", PREFIX + "gcc")
+            self.dexes = art_interpreted.make_files(self.place("dex"))
+            self.add("dex", *(path for path, _ in self.dexes))
+        if self.has_looper:
+            art_message.build_message(self.place("message"), PREFIX, [LOOPER])
+            self.add("message", *art_message.make_handlers(self.place("message")))
+
+    def place(self, name):
+        path = os.path.join(self.folder, name)
+        os.makedirs(path, exist_ok=True)
+        return path
+
+    def add(self, name, *files):
+        """The app, with its libraries, and the files in the folder of that name."""
+        self.files.update(device.program_files(os.path.join(self.place(name), "app"), f"/{name}/app"))
+        self.files.update((path, f"/{name}/{os.path.basename(path)}") for path in files)
+
+    def script(self):
+        return SCRIPT % " ".join(f"/dex/{os.path.basename(path)} {offset}" for path, offset in self.dexes)
+
+
+class Left:
+    """What a run left in the folder."""
+
+    def __init__(self, tap, folder, name):
+        err = guests.text(os.path.join(folder, name + ".err"))
+        tap.note(f"{name}: {err[-400:]}")
+        self.blocks, self.shed = guests.blocks(folder, name + ".out"), "stack_copies_shed" in err
+        path = os.path.join(folder, name + ".turns")
+        self.turns = art.turns_of(path) if os.path.exists(path) else []
+
+
+def judge(tap, folder, programs):
+    for way in ("typed", "plain"):
+        left = Left(tap, folder, way)
+        art.check_names(tap, left.turns, left.blocks, TURNS // 2, left.shed)
+    if programs.has_smali:
+        left = Left(tap, folder, "methods")
+        art.check_compiled(tap, left.turns, left.blocks, TURNS // 4, left.shed)
+        left = Left(tap, folder, "dex")
+        art_interpreted.check_names(tap, left.turns, left.blocks, TURNS)
+    else:
+        tap.skip("compiled methods without symbols, interpreted ones", "no smali")
+    if programs.has_looper:
+        for number, layout in enumerate(art_message.LAYOUTS):
+            art_message.check_messages(tap, layout, Left(tap, folder, f"message{number}").blocks)
+    else:
+        tap.skip("messages", "no smali, or no android-libutils-dev:arm64")
 
 
 def main():
     tap = Tap()
-    if not shutil.which(COMPILER):
-        skip_all(f"no {COMPILER} (make deps-cross)")
-    with tempfile.TemporaryDirectory(prefix="jank-art-") as folder, tempfile.TemporaryDirectory(prefix="jank-art-") as built, \
-            tempfile.TemporaryDirectory(prefix="jank-art-") as methods:
+    if not shutil.which(PREFIX + "g++"):
+        skip_all(f"no {PREFIX}g++ (make deps-cross)")
+    with tempfile.TemporaryDirectory(prefix="jank-art-") as folder, tempfile.TemporaryDirectory(prefix="jank-art-") as built:
         try:
-            program = guests.static("arm64", "jankbpf")
-            guests.need_built([program], "deps-cross static")
-            art.build(built, "art_app", COMPILER, ["art_runtime.c"])
-            files = [(program, "/jankbpf"), (os.path.join(built, "app"), "/app/app"), (os.path.join(built, "libart.so"), "/app/libart.so")]
-            if shutil.which("smali"):
-                art.build_compiled(methods, COMPILER)
-                files += [(os.path.join(methods, name), f"/methods/{name}") for name in ("app", "libart.so", "classes.dex", "base.odex")]
+            guests.need_built([guests.static("arm64", "jankbpf")], "deps-cross static")
+            programs = Programs(built)
             kernel = kernels.get(KERNEL)
-            result = guests.boot(kernel, SCRIPT, folder, files + [(library(name), f"/lib/{name}") for name in LIBRARIES],
-                                 timeout_s=TIMEOUT_S)
+            result = guests.boot(kernel, programs.script(), folder, list(programs.files.items()), timeout_s=TIMEOUT_S)
         except apt.Unavailable as reason:
             skip_all(f"{KERNEL}: {reason}")
         tap.note(f"{KERNEL}: {kernel.release}, up after {result.up_s:.1f} s, ended after {result.run_s:.1f} s")
         tap.check(result.status == 0, f"{KERNEL} boots and ends well", result.why, result.last_lines())
-        for way in ("typed", "plain"):
-            err = guests.text(os.path.join(folder, way + ".err"))
-            tap.note(way + ": " + err[-400:])
-            art.check_names(tap, art.turns_of(os.path.join(folder, way + ".turns")), guests.blocks(folder, way + ".out"),
-                            TURNS // 2, "stack_copies_shed" in err)
-        if shutil.which("smali"):
-            err = guests.text(os.path.join(folder, "methods.err"))
-            tap.note("methods: " + err[-400:])
-            art.check_compiled(tap, art.turns_of(os.path.join(folder, "methods.turns")), guests.blocks(folder, "methods.out"),
-                               TURNS // 4, "stack_copies_shed" in err)
-        else:
-            tap.skip(4, "no smali")
+        judge(tap, folder, programs)
     tap.end()
 
 

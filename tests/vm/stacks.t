@@ -179,7 +179,7 @@ def boot(kernel, folder, go):
         files = [(path, "/" + os.path.basename(path)) for path in lazy.build(folder, COMPILER)]
     except (OSError, subprocess.CalledProcessError) as reason:
         raise apt.Unavailable(f"{COMPILER}: {reason}; make deps-cross") from reason
-    files += [*go, (jankbpf, "/jankbpf"), *device.looper_files(looper, "/simjank-looper")]
+    files += [*go, (jankbpf, "/jankbpf"), *device.program_files(looper, "/simjank-looper")]
     return guests.boot(kernel, SCRIPT, folder, files, (redis, "/redis-server"), (client, "/redis-cli"), timeout_s=TIMEOUT_S)
 
 

@@ -253,15 +253,11 @@ static void make_old(void)
 	}
 }
 
-// Arguments: ms between two turns (fewer for an emulated machine), and a file instead of stdout.
-int main(int argc, char **argv)
+int main(void)
 {
-	long ms = argc > 1 ? atoi(argv[1]) : 90;
 	int cache = memfd_create("jit-cache", 0);
 
 	if (cache < 0 || ftruncate(cache, (SLOTS + OLD) * SLOT_SZ))
-		return 1;
-	if (argc > 2 && !freopen(argv[2], "w", stdout))
 		return 1;
 	memory = mmap(NULL, (SLOTS + OLD) * SLOT_SZ, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_SHARED,
 		      cache, 0);
@@ -272,5 +268,5 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < SLOTS / LEVELS; i++)
 		packed_files[i] = calloc(1, FILE_SZ);
 	make_old();
-	return art_turns(ms, handle);
+	return art_turns(handle);
 }

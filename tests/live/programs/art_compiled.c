@@ -3,9 +3,8 @@
 // five methods, each in the next, the last of which spins for 50 ms. Their code is in base.odex
 // (art_compiled_odex.S), or copied to JIT memory of which ART's list has nothing. Only the
 // ArtMethod on each frame leads to their names: com.example.D<0 to 5>.level<0 to 4> of a DEX file.
-// Every second turn has ArtMethods with a fault. Arguments: the DEX file, base.odex, ms between two
-// turns, and a file instead of stdout. Prints of each turn: its number, begin and end in ns of the
-// wall clock.
+// Every second turn has ArtMethods with a fault. Arguments: the DEX file and base.odex. Prints of
+// each turn: its number, begin and end in ns of the wall clock.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -18,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "art_dex.h"
 #include "art_turns.h"
 
 #define LEVELS	5
@@ -43,6 +43,17 @@ enum kind {
 	KINDS,
 };
 
+#ifdef __thumb__
+#define ENTRY(code) ((code) + 1)
+#else
+#define ENTRY(code) (code)
+#endif
+#ifdef __i386__
+#define METHOD __attribute__((regparm(2)))
+#else
+#define METHOD
+#endif
+
 // Android 12 to 15
 struct art_method {
 	uint32_t class, access, index;
@@ -53,7 +64,7 @@ struct art_method {
 
 struct dex_cache {
 	uint32_t class, monitor, loader, location;
-	const void *dex_file;
+	uint64_t dex_file;
 };
 
 struct dex_file {
@@ -64,23 +75,21 @@ struct dex_file {
 struct class
 {
 	uint32_t class, monitor, loader, component, dex_cache, references[5];
-	const void *fields, *methods, *static_fields;
+	uint64_t fields, methods, static_fields;
 	uint32_t access, flags, size, clinit;
 	int32_t class_def, type;
 	uint32_t rest[8];
 };
 
 struct methods {
-	uint32_t cnt, pad;
+	uint32_t cnt;
 	struct art_method methods[LEVELS];
 };
 
 struct pair {
 	const struct art_method *method;
-	const void *code;
+	METHOD void (*code)(const void *method, void *pairs);
 };
-
-void *art_add_dex(const void *dex, uint64_t size);
 
 static uint8_t *low;
 static const uint8_t *dex;
@@ -96,7 +105,7 @@ static uint64_t now(clockid_t clock)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-__attribute__((noinline)) void spin(void *method, void *pairs)
+__attribute__((noinline)) METHOD void spin(const void *method, void *pairs)
 {
 	uint64_t end = now(CLOCK_MONOTONIC) + SPIN_NS;
 
@@ -175,9 +184,9 @@ static struct methods *make_class(unsigned jit, enum kind kind, unsigned class)
 		abort();
 	file->begin = kind == NO_DEX ? dex + 64 : dex;
 	file->size = dex_size;
-	cache->dex_file = file;
+	cache->dex_file = (uintptr_t)file;
 	of->dex_cache = kind == NO_CACHE ? 0 : reference(cache);
-	of->methods = kind == NOT_ITS_CLASS ? none : methods;
+	of->methods = (uintptr_t)(kind == NOT_ITS_CLASS ? none : methods);
 	of->type = kind == OTHER_TYPE ? other : type;
 	of->class_def = class_def_of(of->type);
 	of->size = sizeof(*of);
@@ -189,7 +198,7 @@ static struct methods *make_class(unsigned jit, enum kind kind, unsigned class)
 		method->index = kind == LARGE_INDEX
 					? word(88) + i
 					: method_of(kind == OTHER_CLASS ? other : type, i);
-		method->entry = codes[jit][kind == OTHER_CODE ? (i + 1) % LEVELS : i];
+		method->entry = ENTRY(codes[jit][kind == OTHER_CODE ? (i + 1) % LEVELS : i]);
 	}
 	return methods;
 }
@@ -203,9 +212,9 @@ static void handle(unsigned turn)
 	uint64_t begin = now(CLOCK_REALTIME);
 
 	for (unsigned i = 0; i < LEVELS; i++)
-		chain[i] = (struct pair){ &methods->methods[i], codes[jit][i] };
+		chain[i] = (struct pair){ &methods->methods[i], (void *)ENTRY(codes[jit][i]) };
 	chain[LEVELS] = (struct pair){ NULL, spin };
-	((void (*)(const void *, void *))chain[0].code)(chain[0].method, chain);
+	chain[0].code(chain[0].method, chain);
 	printf("%u %llu %llu\n", turn, (unsigned long long)begin,
 	       (unsigned long long)now(CLOCK_REALTIME));
 	fflush(stdout);
@@ -251,9 +260,7 @@ static void load_code(const char *path)
 
 int main(int argc, char **argv)
 {
-	long ms = argc > 3 ? atoi(argv[3]) : 90;
-
-	if (argc < 3 || (argc > 4 && !freopen(argv[4], "w", stdout)))
+	if (argc < 3)
 		return 1;
 	low = mmap(LOW, LOW_SZ, PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
@@ -264,5 +271,5 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < 2 * KINDS * CLASSES; i++)
 		made[i % 2][i / 2 % KINDS][i / 2 / KINDS] =
 			make_class(i % 2, i / 2 % KINDS, i / 2 / KINDS);
-	return art_turns(ms, handle);
+	return art_turns(handle);
 }

@@ -23,6 +23,37 @@
 	pop %rbp
 	ret
 	.endm
+#elif defined(__i386__)
+#define SAVED 0x120 // ebp; the return address
+#define SAVED_BYTES 2
+	.macro method nr
+	push %ebp
+	sub $24, %esp
+	mov %eax, (%esp)
+	mov $17, %ebp
+	add $8, %edx
+	mov (%edx), %eax
+	call *4(%edx)
+	add $24, %esp
+	pop %ebp
+	ret
+	.endm
+#elif defined(__arm__)
+	.thumb
+	.syntax unified
+#define SAVED 0x4020 // r5, lr
+#define SAVED_BYTES 2
+	.macro method nr
+	push {r5, lr}
+	sub sp, #24
+	str r0, [sp]
+	adds r1, #8
+	ldr r0, [r1]
+	ldr r2, [r1, #4]
+	blx r2
+	add sp, #24
+	pop {r5, pc}
+	.endm
 #else
 #define SAVED 0x60000000 // x29, x30
 #define SAVED_BYTES 4
@@ -43,8 +74,8 @@
 
 	.macro entry nr
 	.balign 16
-7:	.quad 12 << 4 | 2 << 8 | (11 + SAVED_BYTES) << 12 | 3 << 20 | (9f - 8f) << 28 | (SAVED << 36 & 0xffffffffffffffff)
-	.quad SAVED >> 28
+7:	.long 12 << 4 | 2 << 8 | (11 + SAVED_BYTES) << 12 | 3 << 20 | ((9f - 8f) & 15) << 28
+	.long (9f - 8f) >> 4 | (SAVED << 4 & 0xffffffff), SAVED >> 28
 	.balign 16
 	.zero 12
 	.long 0x40000000 | (8f - 7b)

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "art_dex.h"
 #include "art_turns.h"
 
 #define TURN_NS 50000000ull
@@ -20,16 +21,6 @@
 #define PLACE	((uint8_t *)0x5a0000000000)
 #define ROOM	(1ul << 20)
 #define PLACES	11
-
-struct art_dex {
-	const uint8_t *bytes;
-	int (*native)(void);
-	int by_switch;
-};
-
-void *art_add_dex(const void *dex, uint64_t size);
-void art_remove_dex(void *entry);
-void art_run(const struct art_dex *dex);
 
 static uint64_t end_ns;
 
@@ -104,5 +95,5 @@ int main(int argc, char **argv)
 {
 	files = argv + 1;
 	file_cnt = (argc - 1) / 2;
-	return file_cnt ? art_turns(90, handle) : 1;
+	return file_cnt ? art_turns(handle) : 1;
 }

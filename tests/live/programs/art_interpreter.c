@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 // A part of the stand-in for libart.so: two interpreters of DEX methods without parameters. Their
 // unwind tables tell the place in the bytecode as ART's do (runtime/interpreter/cfi_asm_support.h):
-// nterp's the instruction, in r12; the switch interpreter's the method's first one, in rbx.
+// nterp's the instruction, in r12 or x22; the switch interpreter's the method's first one, in rbx
+// or x19.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-// The bytecode that runs, and what it calls.
-struct art_dex {
-	const uint8_t *bytes;
-	int (*native)(void); // the only native method: it says when to stop
-	int by_switch;
-};
+#include "art_dex.h"
 
 struct method {
 	const struct art_dex *dex;
@@ -100,25 +96,48 @@ __attribute__((visibility("hidden"))) const uint16_t *art_step(const uint16_t *p
 }
 
 // DW_CFA_val_expression, register 0, 9 bytes: "DEX1", drop, the register, 0
-#define DEX_PC(reg) ".cfi_escape 0x16, 0, 9, 0x0c, 'D', 'E', 'X', '1', 0x13, 0x92, " #reg ", 0\n"
+#define DEX_PC_(reg) ".cfi_escape 0x16, 0, 9, 0x0c, 'D', 'E', 'X', '1', 0x13, 0x92, " #reg ", 0\n"
+
+#define DEX_PC(reg) DEX_PC_(reg)
 
 #define INTERPRETER(name, reg)                                                                     \
-	__asm__(".text\n.globl " name "\n.type " name ", @function\n" name ":\n.cfi_startproc\n"   \
-		"push %rbx\n.cfi_def_cfa_offset 16\n.cfi_offset 3, -16\n"                          \
-		"push %r12\n.cfi_def_cfa_offset 24\n.cfi_offset 12, -24\n"                         \
-		"push %r13\n.cfi_def_cfa_offset 32\n.cfi_offset 13, -32\n"                         \
-		"mov %rdi, %r12\nmov %rdi, %rbx\nmov %rsi, %r13\n" DEX_PC(                         \
-			reg) "1: mov %r12, %rdi\nmov %r13, %rsi\ncall art_step\n"                  \
-			     "test %rax, %rax\njz 2f\nmov %rax, %r12\njmp 1b\n"                    \
-			     "2: pop %r13\n.cfi_def_cfa_offset 24\n.cfi_restore 13\n"              \
-			     "pop %r12\n.cfi_def_cfa_offset 16\n.cfi_restore 12\n"                 \
-			     "pop %rbx\n.cfi_def_cfa_offset 8\n.cfi_restore 3\nret\n"              \
-			     ".cfi_endproc\n.size " name ", . - " name "\n")
+	__asm__(".text\n.balign 16\n.globl " name "\n.type " name ", %function\n" name             \
+		":\n.cfi_startproc\n" PROLOGUE DEX_PC(reg) LOOP EPILOGUE                           \
+		"ret\n.cfi_endproc\n.size " name ", . - " name "\n")
 
-INTERPRETER("art_nterp", 12);
-INTERPRETER("art_switch", 3);
+#ifdef __x86_64__
+#define NTERP  12
+#define SWITCH 3
+#define PROLOGUE                                                                                   \
+	"push %rbx\n.cfi_def_cfa_offset 16\n.cfi_offset 3, -16\n"                                  \
+	"push %r12\n.cfi_def_cfa_offset 24\n.cfi_offset 12, -24\n"                                 \
+	"push %r13\n.cfi_def_cfa_offset 32\n.cfi_offset 13, -32\n"                                 \
+	"mov %rdi, %r12\nmov %rdi, %rbx\nmov %rsi, %r13\n"
+#define LOOP                                                                                       \
+	"1: mov %r12, %rdi\nmov %r13, %rsi\ncall art_step\ntest %rax, %rax\njz 2f\n"               \
+	"mov %rax, %r12\njmp 1b\n2: "
+#define EPILOGUE                                                                                   \
+	"pop %r13\n.cfi_def_cfa_offset 24\n.cfi_restore 13\n"                                      \
+	"pop %r12\n.cfi_def_cfa_offset 16\n.cfi_restore 12\n"                                      \
+	"pop %rbx\n.cfi_def_cfa_offset 8\n.cfi_restore 3\n"
+#else
+#define NTERP  22
+#define SWITCH 19
+#define PROLOGUE                                                                                   \
+	"stp x29, x30, [sp, #-48]!\n.cfi_def_cfa_offset 48\n.cfi_offset 29, -48\n"                 \
+	".cfi_offset 30, -40\nstp x19, x22, [sp, #16]\n.cfi_offset 19, -32\n"                      \
+	".cfi_offset 22, -24\nstr x23, [sp, #32]\n.cfi_offset 23, -16\n"                           \
+	"mov x22, x0\nmov x19, x0\nmov x23, x1\n"
+#define LOOP "1: mov x0, x22\nmov x1, x23\nbl art_step\ncbz x0, 2f\nmov x22, x0\nb 1b\n2: "
+#define EPILOGUE                                                                                   \
+	"ldr x23, [sp, #32]\n.cfi_restore 23\nldp x19, x22, [sp, #16]\n.cfi_restore 19\n"          \
+	".cfi_restore 22\nldp x29, x30, [sp], #48\n.cfi_def_cfa_offset 0\n.cfi_restore 29\n"       \
+	".cfi_restore 30\n"
+#endif
 
-// Runs the first method of the file's first class.
+INTERPRETER("art_nterp", NTERP);
+INTERPRETER("art_switch", SWITCH);
+
 void art_run(const struct art_dex *dex)
 {
 	const uint8_t *at = dex->bytes + word(dex->bytes + word(dex->bytes + 100) + 24);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "art_dex.h"
 #include "art_lists.h"
 
 struct descriptor __jit_debug_descriptor = {

@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A stand-in for the framework of an Android app, built as boot-framework.oat: Looper.loopOnce
- * waits in epoll and calls Handler.dispatchMessage (ArtMethod *, Handler *, Message *), whose
- * Message has the layout of Android 10 to 15 (old) or of later ones (new). The messages are, in
- * turn:
+ * waits in the app's android::Looper and calls Handler.dispatchMessage (ArtMethod *, Handler *,
+ * Message *), whose Message has the layout of Android 10 to 15 (old) or of later ones (new). The
+ * messages are, in turn:
  *
  *	159 of ActivityThread's H	4711 of an app's Handler	7, a callback
  *
- * Each takes 30 ms of CPU. The end of stdin ends it.
+ * Each takes 30 ms of CPU, in compiled code or in the app's interpreter.
  */
-#include <poll.h>
-#include <stdint.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <sys/timerfd.h>
-#include <time.h>
-#include <unistd.h>
+#include "java_message.h"
 
-#define BUSY_NS		      30000000
-#define PAUSE_NS	      20000000
+#include <string.h>
+
 #define NAMED(function, name) static void function(void *message) __asm__(name)
 
 struct layout {
@@ -27,25 +21,15 @@ struct layout {
 static const struct layout layouts[] = { { 28, 32, 56 }, { 40, 64, 88 } };
 static const struct layout *layout;
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
+static const struct java_app *app;
 
 /* CPU time, so that it is long on a busy machine, too. */
 static void work(void)
 {
-	struct timespec ts;
-	uint64_t begin = 0, now;
+	uint64_t end = java_now(CLOCK_THREAD_CPUTIME_ID) + JAVA_BUSY_NS;
 
-	do {
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-		now = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-		begin = begin ? begin : now;
-	} while (now - begin < BUSY_NS);
+	while (java_now(CLOCK_THREAD_CPUTIME_ID) < end)
+		;
 }
 
 static volatile int calls; /* keeps the calls below from becoming jumps */
@@ -80,7 +64,10 @@ __attribute__((noinline, used)) static void run(void *message)
 
 __attribute__((noinline, used)) static void handle_callback(void *message)
 {
-	run(message);
+	if (app->interpret)
+		app->interpret(2);
+	else
+		run(message);
 	calls++;
 }
 
@@ -91,10 +78,12 @@ __attribute__((noinline)) void dispatch(void *method, void *handler, void *messa
 	(void)method;
 	(void)handler;
 	memcpy(&what, (char *)message + layout->what, sizeof(what));
-	if (what == 159)
-		handle_h(message);
-	else if (what == 7)
+	if (what == 7)
 		handle_callback(message);
+	else if (app->interpret)
+		app->interpret(what != 159);
+	else if (what == 159)
+		handle_h(message);
 	else
 		handle_app(message);
 	calls++;
@@ -109,25 +98,17 @@ static void make(char *message, void *handler, int64_t when_ms, int32_t what)
 	memcpy(message + layout->what, &what, sizeof(what));
 }
 
-void loop_once(int is_new) __asm__("android.os.Looper.loopOnce");
-__attribute__((noinline)) void loop_once(int is_new)
+__attribute__((noinline)) void java_loop_once(const struct java_app *of)
 {
 	static const int32_t whats[] = { 159, 4711, 7 };
-	const struct itimerspec pause = { { 0, PAUSE_NS }, { 0, PAUSE_NS } };
-	struct epoll_event event = { .events = EPOLLIN };
-	struct pollfd end = { .fd = 0, .events = POLLIN };
-	int ep = epoll_create1(0), timer = timerfd_create(CLOCK_MONOTONIC, 0);
 	char message[128] = "", handler[16];
-	uint64_t ticks;
 
-	layout = &layouts[is_new];
-	epoll_ctl(ep, EPOLL_CTL_ADD, timer, &event);
-	timerfd_settime(timer, 0, &pause, NULL);
-	for (unsigned i = 0; !poll(&end, 1, 0); i++) {
-		int64_t due_ms = (int64_t)(now_ns() / 1000000);
+	app = of;
+	layout = &layouts[app->is_new];
+	for (unsigned i = 0;; i++) {
+		int64_t due_ms = (int64_t)(java_now(CLOCK_MONOTONIC) / 1000000) + app->pause_ms;
 
-		if (epoll_wait(ep, &event, 1, -1) != 1 || read(timer, &ticks, sizeof(ticks)) < 0)
-			break;
+		app->poll_once(app->pause_ms);
 		make(message, handler, due_ms, whats[i % 3]);
 		dispatch(NULL, handler, message);
 	}
