@@ -75,7 +75,8 @@ static bool stack_holds(struct art_image *im, enum am_version version, uint64_t 
 
 static bool image_holds(struct art_image *im)
 {
-	enum am_version version = fuzz__below(&run.fuzz, 3);
+	enum am_version version =
+		fuzz__below(&run.fuzz, 3) | (fuzz__chance(&run.fuzz, 2) ? AM_32 : 0);
 	bool holds = true;
 
 	am__fill(im, &run.dex, version);

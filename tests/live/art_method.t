@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Names of compiled methods without symbols, and stacks through them, on a stand-in for Android's runtime
-(programs/art_compiled.c): by the ArtMethod on each frame. With a faulty ArtMethod there is no name."""
+(programs/art_compiled.c), with 64 bits and with 32: by the ArtMethod on each frame. With a faulty ArtMethod there is no
+name."""
 import os
+import shutil
 import sys
 import tempfile
 
@@ -12,6 +14,15 @@ from art import build_compiled, check_compiled, trace_turns  # noqa: E402
 from live import Tap, check_run, need, skip_all  # noqa: E402
 
 TURNS = 64  # four of each fault
+COMPILER_32 = "i686-linux-gnu-gcc"
+LOADER_32 = "/usr/i686-linux-gnu/lib/ld-linux.so.2"
+
+
+def test(tap, name, *compiler):
+    with tempfile.TemporaryDirectory(prefix="jank-art-", dir="/var/tmp") as folder:
+        trace, turns = trace_turns(folder, build_compiled(folder, *compiler), TURNS)
+        check_run(tap, trace, name, "app", "epoll")
+        check_compiled(tap, turns, trace.blocks, TURNS // 2)
 
 
 def main():
@@ -19,10 +30,11 @@ def main():
     if os.uname().machine != "x86_64":
         skip_all("the stand-in has code of x86-64")
     tap = Tap()
-    with tempfile.TemporaryDirectory(prefix="jank-art-", dir="/var/tmp") as folder:
-        trace, turns = trace_turns(folder, build_compiled(folder), TURNS)
-        check_run(tap, trace, "the trace", "app", "epoll")
-        check_compiled(tap, turns, trace.blocks, TURNS // 2)
+    test(tap, "64 bits")
+    if shutil.which(COMPILER_32) and os.path.exists(LOADER_32):
+        test(tap, "32 bits", COMPILER_32, LOADER_32)
+    else:
+        tap.skip("32 bits", f"no {COMPILER_32}, or no C library for it (make deps-cross)")
     tap.end()
 
 

@@ -23,13 +23,24 @@ static int take_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
 	return 0;
 }
 
+static uint8_t link_of(uint16_t machine)
+{
+	switch (machine) {
+	case EM_AARCH64:
+		return 30;
+	case EM_ARM:
+		return 14;
+	}
+	return machine == EM_386 ? 8 : 16; /* behind the registers */
+}
+
 /* Other runtimes may have that symbol, too, by GDB's interface; so the file's name counts. */
 static int open_file(const struct elf *elf, void **ret)
 {
 	struct art_file file = { .is64 = elf->is64,
 				 .wide = elf->machine != EM_386,
 				 .tagged = elf->machine == EM_AARCH64,
-				 .link = elf->machine == EM_AARCH64 ? 30 : 16 };
+				 .link = link_of(elf->machine) };
 	int res = elf__each_named(elf, SHT_DYNSYM, take_symbol, &file);
 
 	if (res || !file.jit)

@@ -262,7 +262,7 @@ struct art_dex *art_dex__open(struct art *art, uint64_t begin);
 bool art_dex__stands(struct art *art, struct art_dex *dex);
 size_t art_dex__bytes(const struct art *art);
 
-/* --- art_method.c: compiled methods by their ArtMethod; 64 bits only */
+/* --- art_method.c: compiled methods by their ArtMethod */
 
 /* Reads the ArtMethod at an address if its code contains pc. reader->later: not yet. */
 bool art_method__read(struct art *art, uint64_t at, uint64_t pc, struct art_method *ret);

@@ -8,8 +8,9 @@
  * this layout; and the DEX file of its cache must be known, and give the method's index the class
  * that the class itself says. The collector moves classes: one that moved meanwhile fails.
  *
- * Layouts of 64-bit processes of Android 9 to 16, from art_method.h, mirror/class.h,
- * mirror/dex_cache.h, oat_quick_method_header.h and stack_map.h of ART. Not seen on a device.
+ * Layouts of Android 9 to 16, from art_method.h, mirror/class.h, mirror/dex_cache.h,
+ * length_prefixed_array.h, oat_quick_method_header.h and stack_map.h of ART. Objects of Java have
+ * the same in processes of 32 and of 64 bits. Not seen on a device.
  */
 #include <string.h>
 #include <xxhash.h>
@@ -31,16 +32,16 @@
 #define CLASS_CACHE   16
 #define CLASS_METHODS 48
 #define CACHE_DEX     16
-#define DEX_BEGIN     8
-#define ARRAY_METHODS 8 /* behind the number of methods */
+#define OBJECT_SZ     8 /* a number of 64 bits in an object, also where pointers have 32 */
 
-/* Members of an ArtMethod, of which the first is the class. */
+/* Members of an ArtMethod, of which the first is the class. The last is its entry point. */
 static const struct layout {
-	uint8_t size, index, entry;
-	bool has_info; /* the code's header leads to a CodeInfo; else it ends with its size */
+	uint8_t index;
+	uint8_t size[2]; /* with 32 bits, with 64 */
+	bool has_info;	 /* the code's header leads to a CodeInfo; else it ends with its size */
 } layouts[] = {
-	{ 32, 8, 24, true },   /* Android 12 and later */
-	{ 40, 12, 32, false }, /* 9 to 11 */
+	{ 8, { 24, 32 }, true },   /* Android 12 and later */
+	{ 12, { 28, 40 }, false }, /* 9 to 11 */
 };
 
 /* Of a class: the index of its definition, before that of its type. To Android 15; 16. */
@@ -62,12 +63,18 @@ static uint32_t number32(const uint8_t *at)
 	return ret;
 }
 
-static uint64_t pointer(const struct art *art, const uint8_t *at)
+static uint64_t pointer(const struct art *art, const uint8_t *at, size_t size)
 {
-	uint64_t ret;
+	uint64_t ret = 0;
 
-	memcpy(&ret, at, sizeof(ret));
+	memcpy(&ret, at, size);
 	return art->file->tagged ? ret << 8 >> 8 : ret;
+}
+
+/* Bytes of a pointer of C++. */
+static size_t word_size(const struct art *art)
+{
+	return art->file->is64 ? 8 : 4;
 }
 
 static uint32_t bits_at(const uint8_t *bytes, unsigned at, unsigned cnt)
@@ -122,21 +129,23 @@ static bool read_code(struct art *art, const struct layout *layout, struct art_m
 static bool read_method(struct art *art, const struct layout *layout, uint64_t pc,
 			struct art_method *ret)
 {
+	size_t word = word_size(art);
 	uint8_t bytes[40];
 
-	if (!get(art, ret->at, bytes, layout->size))
+	ret->size = layout->size[art->file->is64];
+	if (!get(art, ret->at, bytes, ret->size))
 		return false;
-	ret->size = layout->size;
 	ret->class = number32(bytes);
 	ret->index = number32(bytes + layout->index);
-	ret->entry = pointer(art, bytes + layout->entry);
+	/* without the bit of Thumb's code */
+	ret->entry = pointer(art, bytes + ret->size - word, word) & ~1ull;
 	return ret->entry > CODE_MAX && pc >= ret->entry && pc - ret->entry < CODE_MAX &&
 	       read_code(art, layout, ret) && pc - ret->entry < ret->code_sz;
 }
 
 bool art_method__read(struct art *art, uint64_t at, uint64_t pc, struct art_method *ret)
 {
-	if (!art->file->is64 || !at || at % 8)
+	if (!at || at % word_size(art))
 		return false;
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++) {
 		*ret = (struct art_method){ .at = at };
@@ -158,20 +167,21 @@ struct class
 static bool read_class(struct art *art, const struct art_method *method, struct class *ret)
 {
 	uint64_t methods, offset;
-	uint8_t word[8];
+	size_t size = word_size(art); /* also of what is before the array's methods */
+	uint8_t word[OBJECT_SZ];
 
 	if (!method->class || method->class % 8 ||
 	    !get(art, method->class, ret->bytes, sizeof(ret->bytes)))
 		return false;
-	methods = pointer(art, ret->bytes + CLASS_METHODS);
-	offset = method->at - methods - ARRAY_METHODS;
-	if (!methods || method->at < methods + ARRAY_METHODS || offset % method->size ||
+	methods = pointer(art, ret->bytes + CLASS_METHODS, OBJECT_SZ);
+	offset = method->at - methods - size;
+	if (!methods || method->at < methods + size || offset % method->size ||
 	    !get(art, methods, word, 4) || offset / method->size >= number32(word))
 		return false;
-	if (!get(art, number32(ret->bytes + CLASS_CACHE) + CACHE_DEX, word, sizeof(word)) ||
-	    !get(art, pointer(art, word) + DEX_BEGIN, word, sizeof(word)))
+	if (!get(art, number32(ret->bytes + CLASS_CACHE) + CACHE_DEX, word, OBJECT_SZ) ||
+	    !get(art, pointer(art, word, OBJECT_SZ) + size, word, size))
 		return false;
-	ret->dex = pointer(art, word);
+	ret->dex = pointer(art, word, size); /* behind the pointer to the file's functions */
 	return ret->dex;
 }
 

@@ -19,8 +19,7 @@ bool walk__is_in_art(const struct unwind_place *place)
 /* Registers are saved below the return address, the one with the highest number first. */
 static void restore(struct walk *w, uint64_t slot, uint32_t saved)
 {
-	bool is_arm64 = w->arch->link != NO_REG;
-	unsigned link = is_arm64 ? w->arch->link : w->arch->pc, reg;
+	unsigned link = w->arch->link != NO_REG ? w->arch->link : w->arch->pc, reg;
 	uint64_t value;
 
 	w->known &= w->arch->saved;
@@ -28,7 +27,7 @@ static void restore(struct walk *w, uint64_t slot, uint32_t saved)
 		if (!(saved >> i & 1))
 			continue;
 		slot -= w->arch->word;
-		reg = is_arm64 ? i : unwind_return__dwarf_of[i];
+		reg = w->arch->machine == EM_X86_64 ? unwind_return__dwarf_of[i] : i;
 		if (walk__word(w, slot, &value))
 			walk__set(w, reg, value);
 		else
@@ -42,8 +41,7 @@ enum unwind_step unwind_art__step(struct walk *w, uint64_t *pc)
 	struct unwind_place caller;
 	uint32_t saved = 0;
 
-	if (!walk__is_in_art(&w->at) || w->arch->word != 8 || !walk__reg(w, w->arch->sp, &sp) ||
-	    !walk__word(w, sp, &top))
+	if (!walk__is_in_art(&w->at) || !walk__reg(w, w->arch->sp, &sp) || !walk__word(w, sp, &top))
 		return STEP_NONE;
 	size = language__frame_size(w->env, w->process, w->at.pc - !w->at.exact, top, &saved);
 	if (size < 2 * w->arch->word)
