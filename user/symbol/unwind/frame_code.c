@@ -103,11 +103,19 @@ static bool is_mov_to_fp(const uint8_t *code)
 	return (code[0] == 0x89 && code[1] == 0xe5) || (code[0] == 0x8b && code[1] == 0xec);
 }
 
+/* call; add $n, %eax: 32-bit code, such as the vdso's, first gets the address of its data */
+static bool is_own_address(const uint8_t *code)
+{
+	return code[0] == 0xe8 && code[5] == 0x05;
+}
+
 static bool x86_sets_up_frame(const uint8_t *code, uint64_t *size)
 {
 	*size = 0;
 	if (!memcmp(code, endbr64, 3))
 		code += sizeof(endbr64);
+	else if (is_own_address(code))
+		code += 10;
 	return code[0] == 0x55 && is_mov_to_fp(code + 1);
 }
 
@@ -127,6 +135,8 @@ static bool x86_is_frameless(const uint8_t *code, unsigned *slot)
 	uint64_t size;
 
 	*slot = code[-1] == 0x55 && is_mov_to_fp(code);
+	if (code[0] == 0x05 && code[5] == 0x55) /* see is_own_address */
+		code += 5;
 	return *slot || code[0] == 0xc3 || code[0] == 0xc2 || x86_sets_up_frame(code, &size);
 }
 
