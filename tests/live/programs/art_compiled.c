@@ -109,8 +109,12 @@ __attribute__((noinline)) METHOD void spin(const void *method, void *pairs)
 {
 	uint64_t end = now(CLOCK_MONOTONIC) + SPIN_NS;
 
-	while (now(CLOCK_MONOTONIC) < end)
-		;
+	while (now(CLOCK_MONOTONIC) < end) {
+#ifdef __arm__ // its vdso has no unwind table
+		for (volatile int i = 0; i < 1000; i++)
+			;
+#endif
+	}
 }
 
 static uint32_t word(uint32_t at)

@@ -41,6 +41,7 @@
 #elif defined(__arm__)
 	.thumb
 	.syntax unified
+	.eabi_attribute 28, 1 // floats in registers, as in the C library
 #define SAVED 0x4020 // r5, lr
 #define SAVED_BYTES 2
 	.macro method nr

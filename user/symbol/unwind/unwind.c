@@ -143,8 +143,8 @@ static enum unwind_step step(struct walk *w, uint64_t *pc)
 		return took;
 	if (w->at.row.has_table)
 		return unwind_table__step(w, pc);
-	if (!w->arch->code)
-		return STEP_NONE; /* the rest reads instructions */
+	if (!w->arch->code) /* the rest reads instructions */
+		return unwind_art__step(w, pc);
 	took = unwind_frame__step(w, pc);
 	behind = took == STEP_NONE || took == STEP_ENDS ? step_behind(w, pc) : STEP_NONE;
 	return behind == STEP_NONE ? took : behind;
