@@ -24,7 +24,9 @@ from live import Tap, skip_all  # noqa: E402
 KERNEL = os.environ.get("JANK_VM", "arm64/6.12")
 PREFIX = "aarch64-linux-gnu-"
 LOOPER = device.LIBRARY_FOLDERS[0]
-TIMEOUT_S = 400
+COMPILER_32 = "arm-linux-gnueabihf-gcc"
+LIBRARIES_32 = [f"/usr/arm-linux-gnueabihf/lib/{name}" for name in ("ld-linux-armhf.so.3", "libc.so.6", "libgcc_s.so.1")]
+TIMEOUT_S = 480
 TURNS = 20
 SCRIPT = """
 run() { # NAME MS OPTION… -- COMMAND: MS between two turns, which it writes to NAME.turns
@@ -34,7 +36,9 @@ run() { # NAME MS OPTION… -- COMMAND: MS between two turns, which it writes to
 }
 run typed 900 -d 25s -- /jit/app
 run plain 900 -d 25s --disable-feature tp_btf -- /jit/app
-[ ! -d /methods ] || run methods 700 -d 40s -- /methods/app /methods/classes.dex /methods/base.odex
+for name in methods methods32; do
+	[ ! -d /$name ] || run $name 700 -d 40s -- /$name/app /$name/classes.dex /$name/base.odex
+done
 [ ! -d /dex ] || run dex 700 -d 40s -- /dex/app %s
 [ ! -d /message ] || for layout in 0 1; do
 	run message$layout 0 -d 20s --marks always -- /message/app $layout 500 /message/handler0.dex /message/handler1.dex /message/handler2.dex
@@ -57,6 +61,12 @@ class Programs:
             art.build(self.place("dex"), "art_interpreted", PREFIX + "gcc")
             self.dexes = art_interpreted.make_files(self.place("dex"))
             self.add("dex", *(path for path, _ in self.dexes))
+        self.has_32 = self.has_smali and shutil.which(COMPILER_32) is not None and all(map(os.path.exists, LIBRARIES_32))
+        if self.has_32:
+            art.build_compiled(self.place("methods32"), COMPILER_32, LIBRARIES_32[0])
+            self.files.update((path, path) for path in LIBRARIES_32)
+            self.files.update((os.path.join(self.place("methods32"), name), f"/methods32/{name}")
+                              for name in ("app", "libart.so", "classes.dex", "base.odex"))
         if self.has_looper:
             art_message.build_message(self.place("message"), PREFIX, [LOOPER])
             self.add("message", *art_message.make_handlers(self.place("message")))
@@ -97,6 +107,11 @@ def judge(tap, folder, programs):
         art_interpreted.check_names(tap, left.turns, left.blocks, TURNS)
     else:
         tap.skip("compiled methods without symbols, interpreted ones", "no smali")
+    if programs.has_32:
+        left = Left(tap, folder, "methods32")
+        art.check_compiled(tap, left.turns, left.blocks, TURNS // 4, left.shed)
+    else:
+        tap.skip("compiled methods of 32 bits", f"no smali, or no {COMPILER_32} (make deps-cross)")
     if programs.has_looper:
         for number, layout in enumerate(art_message.LAYOUTS):
             art_message.check_messages(tap, layout, Left(tap, folder, f"message{number}").blocks)
