@@ -4,13 +4,11 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
-#include <zlib.h>
 
+#include "base/gzip.h"
 #include "export/spool/spool.h"
 
-#define GZIP_LEVEL  4	      /* 6: 14 % less on the wire for 50 % more time */
-#define GZIP_WINDOW (15 + 16) /* a header of gzip, without time or name */
-#define MEMORY	    8
+#define GZIP_LEVEL 4 /* 6: 14 % less on the wire for 50 % more time */
 
 /* Only unreserved characters of RFC 3986 stay. */
 static void add_encoded(struct strbuf *sb, const char *text)
@@ -40,23 +38,11 @@ static void add_path(struct strbuf *sb, const char *path, const char *database)
 
 static int add_gzip(const struct strbuf *plain, struct strbuf *ret)
 {
-	z_stream z = {};
-	char chunk[16384];
-	int res;
+	struct gzip gzip = {};
+	int res = gzip__begin(&gzip, GZIP_LEVEL) ?: gzip__add(&gzip, plain, Z_FINISH, ret);
 
-	if (deflateInit2(&z, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, MEMORY, Z_DEFAULT_STRATEGY) !=
-	    Z_OK)
-		return -ENOMEM;
-	z.next_in = (Bytef *)plain->data;
-	z.avail_in = (uInt)plain->len;
-	do {
-		z.next_out = (Bytef *)chunk;
-		z.avail_out = sizeof(chunk);
-		res = deflate(&z, Z_FINISH);
-		strbuf__add(ret, chunk, sizeof(chunk) - z.avail_out);
-	} while (res == Z_OK);
-	deflateEnd(&z);
-	return res == Z_STREAM_END && !ret->failed ? 0 : -ENOMEM;
+	gzip__free(&gzip);
+	return res;
 }
 
 static int compress_body(struct strbuf *plain, unsigned how, struct request *ret)

@@ -3,9 +3,9 @@
 #ifndef JANK_EXPORT_REPORT_PPROF_H
 #define JANK_EXPORT_REPORT_PPROF_H
 
+#include "base/gzip.h"
 #include "export/report/report.h"
 #include "schema/pprof.pb-c.h"
-#include <zlib.h>
 
 /* Lines of a location: functions that the compiler put into each other. */
 #define PPROF_LINES_MAX 32
@@ -13,8 +13,7 @@
 /* A gzip'ed profile: parts of a Profile message, one after the other, are the message. */
 struct pprof_tables {
 	struct report_out *out; /* borrowed */
-	z_stream zip;
-	bool zip_open;
+	struct gzip zip;
 	struct strbuf plain; /* not compressed yet */
 	/* Numbers of texts begin at 1 here and at 0 in the profile; ids are the same. */
 	struct intern *texts, *functions, *mappings, *locations;

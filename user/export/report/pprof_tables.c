@@ -12,29 +12,15 @@
 
 #include "base/text.h"
 
-#define PLAIN_MAX   (256 << 10)
-#define GZIP_WINDOW (15 + 16) /* zlib: the largest window, and gzip's header */
-#define CUT_TEXT    1	      /* numbers in the profile; ids of entries that are for the cut ones */
+#define PLAIN_MAX (256 << 10)
+#define CUT_TEXT  1 /* numbers in the profile; ids of entries that are for the cut ones */
 
 static int compress_plain(struct pprof_tables *tables, int flush)
 {
-	unsigned char chunk[64 << 10];
-	int res = 0;
+	int res = gzip__add(&tables->zip, &tables->plain, flush, &tables->out->bytes);
 
-	if (tables->plain.failed)
-		return -ENOMEM;
-	tables->zip.next_in = (unsigned char *)tables->plain.data;
-	tables->zip.avail_in = (unsigned)tables->plain.len;
-	do {
-		tables->zip.next_out = chunk;
-		tables->zip.avail_out = sizeof(chunk);
-		if (deflate(&tables->zip, flush) == Z_STREAM_ERROR)
-			return -EIO;
-		strbuf__add(&tables->out->bytes, chunk, sizeof(chunk) - tables->zip.avail_out);
-		res = report_out__added(tables->out);
-	} while (!res && !tables->zip.avail_out);
 	strbuf__reset(&tables->plain);
-	return res;
+	return res ?: report_out__added(tables->out);
 }
 
 int pprof_tables__add(struct pprof_tables *tables, const Perftools__Profiles__Profile *part)
@@ -59,10 +45,8 @@ int pprof_tables__init(struct pprof_tables *tables, struct report_out *out)
 	tables->locations = intern__new();
 	if (!tables->texts || !tables->functions || !tables->mappings || !tables->locations)
 		return -ENOMEM;
-	if (deflateInit2(&tables->zip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8,
-			 Z_DEFAULT_STRATEGY) != Z_OK)
+	if (gzip__begin(&tables->zip, Z_DEFAULT_COMPRESSION))
 		return -ENOMEM;
-	tables->zip_open = true;
 	pprof__text(tables, "");
 	pprof__text(tables, "[cut]");
 	pprof__no_stack(tables, "[cut]");
@@ -71,8 +55,7 @@ int pprof_tables__init(struct pprof_tables *tables, struct report_out *out)
 
 void pprof_tables__free(struct pprof_tables *tables)
 {
-	if (tables->zip_open)
-		deflateEnd(&tables->zip);
+	gzip__free(&tables->zip);
 	intern__free(tables->texts);
 	intern__free(tables->functions);
 	intern__free(tables->mappings);
