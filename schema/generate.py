@@ -335,9 +335,10 @@ def losses_page(messages):
         yield f"| `{field.name}` | {cell(field.text)} |"
 
 
-def losses_js(messages):
+def losses_js(messages, table):
     yield "// SPDX-License-Identifier: GPL-2.0-or-later"
-    yield "// What a loss takes, and what it means. Made by `make docs-record` of schema/: do not edit.\n"
+    yield "// The words of states; what a loss takes, and what it means. Made by `make docs-record` of schema/: do not edit.\n"
+    yield f"export const STATES = {json.dumps(table.types['state']['words'].split(','))};\n"
     yield "export const LOSSES = {"
     for field in messages["Lost"][1]:
         yield f"  {field.name}: [{json.dumps(field.flags['takes'])}, {json.dumps(' '.join(field.text.split()))}],"
@@ -347,7 +348,7 @@ def losses_js(messages):
 def main(args):
     messages, table = load(args[0])
     pages = {"fields": lambda: c_table(messages, table), "record": lambda: record_page(messages),
-             "losses": lambda: losses_page(messages), "losses_js": lambda: losses_js(messages), "sql": lambda: [sql(table)[:-1]],
+             "losses": lambda: losses_page(messages), "losses_js": lambda: losses_js(messages, table), "sql": lambda: [sql(table)[:-1]],
              "schema": lambda: [json.dumps(json_schema(messages, table), indent=1, ensure_ascii=False)]}
     print("\n".join(pages[args[1]]()))
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A bar of time by state, and its legend.
 
-import { report } from "./data.js";
 import { el, stateClass, stateMark, stateWord } from "./dom.js";
 import { duration, percent } from "./format.js";
+import { STATES } from "./losses.js";
 
 function parts(time, delay) {
-  const ret = time.map((ns, state) => ({ ns, word: report.states[state] }));
+  const ret = time.map((ns, state) => ({ ns, word: STATES[state] }));
   const known = time.reduce((sum, ns) => sum + ns, 0);
   // Before the dispatch began, its thread was ready and waited for a CPU.
   if (delay > known) ret.push({ ns: delay - known, word: "late" });

@@ -14,8 +14,8 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # In the order of use; the last of a page starts it.
-MODULES = ("format", "dom", "data", "state", "copy", "list", "heatmap", "tip", "bar", "stacks", "flame", "timeline",
-           "losses", "facts", "fault", "block", "keys", "page")
+MODULES = ("format", "dom", "losses", "data", "weights", "state", "copy", "list", "heatmap", "tip", "bar", "stacks", "flame",
+           "timeline", "facts", "fault", "block", "keys", "page")
 SERVE_MODULES = ("serve_api", "serve_newest", "serve_actions", "serve_bar", "serve")
 DATA = "@DATA@"
 
@@ -31,7 +31,7 @@ def without_license(text):
 
 def module(text):
     """A module without imports as an expression statement that defines its exports."""
-    names = re.findall(r"^export (?:async )?(?:function|const) (\w+)", text, flags=re.M)
+    names = re.findall(r"^export (?:async )?(?:function\*?|const) (\w+)", text, flags=re.M)
     text = re.sub(r"^import [^;]*;\n", "", text, flags=re.M)
     text = re.sub(r"^export ", "", text, flags=re.M)
     exports = "{ " + ", ".join(names) + " }"

@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A block as text and as JSON, for the clipboard.
+// A block as text, and the clipboard.
 
-import { report, restOf } from "./data.js";
 import { button } from "./dom.js";
 import { duration } from "./format.js";
-
-function frameJson(frame) {
-  const ret = { function: frame.name };
-  if (frame.module) ret.module = frame.module;
-  if (frame.file) Object.assign(ret, { file: frame.file, line: frame.line });
-  if (frame.kernel) ret.kernel = true;
-  if (frame.app) ret.app = true;
-  return ret;
-}
+import { STATES } from "./losses.js";
 
 export function frameText(frame) {
   const place = frame.file ? `${frame.file}:${frame.line}` : frame.module;
@@ -23,38 +14,20 @@ export function stackText(frames) {
   return frames.map(frameText).join("\n");
 }
 
-function weightText([state, ns, cnt, stack, syscall]) {
-  const call = syscall ? ` in ${report.texts[syscall]}` : "";
-  return `${duration(ns)} ${report.states[state]}${call}, ${cnt} ${cnt === 1 ? "sample" : "samples"}\n` +
-    stackText(report.stacks[stack] || []);
+function weightText({ state, ns, cnt, stack, syscall }) {
+  return `${duration(ns)} ${STATES[state]}${syscall ? ` in ${syscall}` : ""}, ${cnt} ${cnt === 1 ? "sample" : "samples"}\n${stackText(stack.frames)}`;
 }
 
-export function blockText(block) {
-  const { process, thread, pid, tid, loop } = block.thread;
+export function blockText({ head, cause, id, delay, sig, time }, weights) {
+  const { start, process, thread, pid, tid, loop } = head;
   return [
-    `${duration(block.delay)}  ${block.say || "The cause is not known."}`,
-    `${block.start || ""}  ${process || "?"} ${pid || ""}, thread ${thread || "?"} ${tid || ""}, ${loop || ""}`,
-    `signature ${block.sig || "none"}, id ${block.id}`,
-    block.time.map((ns, state) => (ns ? `${report.states[state]} ${duration(ns)}` : "")).filter(Boolean).join(", "),
+    `${duration(delay)}  ${cause.summary || "The cause is not known."}`,
+    `${start || ""}  ${process || "?"} ${pid || ""}, thread ${thread || "?"} ${tid || ""}, ${loop || ""}`,
+    `signature ${sig || "none"}, id ${id}`,
+    time.map((ns, state) => (ns ? `${STATES[state]} ${duration(ns)}` : "")).filter(Boolean).join(", "),
     "",
-    ...block.w.map(weightText),
+    ...weights.map(weightText),
   ].join("\n");
-}
-
-// The fields of the record, with its samples merged by stack: it is no record of the schema.
-export function blockJson(block) {
-  const byState = (time) => Object.fromEntries(time.map((ns, state) => [report.states[state], ns]).filter(([, ns]) => ns));
-  const { samples, type, ...rest } = { ...block.thread, ...restOf(block) };
-  return JSON.stringify({
-    type: block.hang ? "hang" : "block", id: block.known ? block.id : undefined, start: block.start,
-    start_ns: block.mono, duration_ns: block.dur, start_delay_ns: block.sd, delay_ns: block.delay, cpu_ns: block.cpu,
-    behind: block.behind, ...rest, time_ns: byState(block.time),
-    cause: { kind: block.kind, what: block.what, summary: block.say, signature: block.sig },
-    stacks: block.w.map(([state, ns, cnt, stack, syscall]) => ({
-      state: report.states[state], ns, samples: cnt, syscall: report.texts[syscall] || undefined,
-      stack: (report.stacks[stack] || []).map(frameJson),
-    })),
-  }, null, 1);
 }
 
 function copyOld(text) {

@@ -13,7 +13,7 @@ export default [
       ecmaVersion: 2022,
       sourceType: "module",
       globals: names("document window location history navigator matchMedia getComputedStyle addEventListener setTimeout " +
-        "clearTimeout innerWidth innerHeight devicePixelRatio Node URLSearchParams"),
+        "clearTimeout innerWidth innerHeight devicePixelRatio Node URLSearchParams atob Response DecompressionStream TextDecoderStream"),
     },
     rules: {
       "no-restricted-properties": ["error", ...["innerHTML", "outerHTML", "insertAdjacentHTML", "write"].map((property) =>
@@ -29,12 +29,12 @@ export default [
       "no-shadow": "error",
       "no-var": "error",
       "prefer-const": "error",
-      "no-unused-vars": ["error", { caughtErrors: "none", varsIgnorePattern: "^(samples|type)$" }],
+      "no-unused-vars": ["error", { caughtErrors: "none" }],
     },
   },
   { // the one module that talks to a server
     files: ["web/serve_api.js"],
-    languageOptions: { globals: names("fetch sessionStorage URL TextDecoderStream") },
+    languageOptions: { globals: names("fetch sessionStorage URL") },
     rules: { "no-restricted-globals": ["error", "XMLHttpRequest", "WebSocket", "eval"] },
   },
 ];

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The other fields of a record, by their names in docs/record.md, with units.
 
-import { restOf } from "./data.js";
 import { el, section, titled } from "./dom.js";
 import { count, duration, pidText } from "./format.js";
 import { LOSSES } from "./losses.js";
@@ -14,7 +13,10 @@ const GROUPS = [
     "threshold_ns"]],
 ];
 
-const HIDDEN = new Set(["schema", "type", "samples", "lost", "severity", "occurrence"]);
+// Shown elsewhere.
+const HIDDEN = new Set(["schema", "type", "id", "start", "start_ns", "duration_ns", "start_delay_ns", "delay_ns", "cpu_ns", "behind", "time",
+  "cause", "chain", "chain_sample", "samples", "lost", "severity", "occurrence"]);
+const PREEMPTORS = 12;
 
 function valueText(key, value) {
   if (typeof value !== "number") return String(value);
@@ -52,12 +54,12 @@ function table(all) {
   return el("dl.facts", all.flatMap(([label, value, key]) => [titled(el("dt", label), key), el("dd", value)]));
 }
 
-export function facts(block) {
-  const rest = restOf(block);
-  const all = { ...block.thread, ...rest, host: { ...block.thread.host, ...rest.host } };
+export function facts(record) {
+  const { preemptors = [], scheduling } = record;
+  const more = preemptors.length - PREEMPTORS;
+  const all = { ...record, preemptors: preemptors.slice(0, PREEMPTORS), scheduling: more > 0 ? { ...scheduling, more_preemptors: more } : scheduling };
   const used = new Set(GROUPS.flatMap(([, , keys]) => keys));
   const others = Object.keys(all).filter((key) => !used.has(key));
-  if (block.ran) all.scheduling = { ...all.scheduling, more_preemptors: block.ran };
   const groups = [...GROUPS, ["More", "", others]].map(([title, note, keys]) => {
     const found = keys.flatMap((key) => rows(key, all[key]));
     return found.length ? el("div.group", titled(el("h4", title), note), table(found)) : null;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The page of a fault: its blocks, and where their time went.
 
-import { blamed, report } from "./data.js";
+import { frameOf } from "./data.js";
 import { el, section, stateClass } from "./dom.js";
 import { clock, count, day, duration, plural, zoneOf } from "./format.js";
 import { stateBar, stateLegend } from "./bar.js";
 import { flameGraph } from "./flame.js";
 import { select, sortedBlocks } from "./state.js";
-import { stackTexts, sumWeights } from "./stacks.js";
+import { STATES } from "./losses.js";
+import { stackTexts } from "./stacks.js";
+import { weightsOf } from "./weights.js";
 
 const SHOWN = 100;
 
@@ -19,24 +21,24 @@ export function chip(label, value, title) {
 }
 
 export function whoChips(block) {
-  const frame = blamed(block);
-  const { thread } = block;
+  const frame = frameOf(block.cause.frame);
+  const { process, exe, thread, loop, unit } = block.head;
   return el("p.chips",
     chip("function", frame && frame.name, frame && (frame.file ? `${frame.file}:${frame.line}` : frame.module)),
-    chip("process", thread.process, thread.exe),
-    chip("thread", thread.thread),
-    chip("loop", thread.loop),
-    chip("unit", thread.unit),
+    chip("process", process, exe),
+    chip("thread", thread),
+    chip("loop", loop),
+    chip("unit", unit),
     chip("signature", block.sig));
 }
 
 // Kinds of causes that are no states of the records.
 const DERIVED_KINDS = ["filesystem", "terminal", "child"];
 
-export function kindMark(block) {
-  const word = [block.kind, block.what].filter(Boolean).join(" · ") || "unknown";
-  const kind = block.kind === "cpu" || block.kind === "kernel" ? "running" : block.kind;
-  const known = report.states.includes(kind) || DERIVED_KINDS.includes(kind);
+export function kindMark({ cause }) {
+  const word = [cause.kind, cause.what].filter(Boolean).join(" · ") || "unknown";
+  const kind = cause.kind === "cpu" || cause.kind === "kernel" ? "running" : cause.kind;
+  const known = STATES.includes(kind) || DERIVED_KINDS.includes(kind);
   return el("span.kind", el(`i.${stateClass(known ? kind : "other")}`), word.replace("_", " "));
 }
 
@@ -45,12 +47,12 @@ function figure(label, value) {
 }
 
 function blockRow(block) {
-  const zone = zoneOf(block.start);
+  const zone = zoneOf(block.head.start);
   const ret = el("button.block-row",
     el("b", duration(block.delay)),
     el("span.dim", block.real ? clock(block.real, zone, 3) : "?"),
     stateBar(block.time, block.delay, true),
-    el("span.say", block.hang ? "Has not ended. " : "", block.say || "The cause is not known."));
+    el("span.say", block.hang ? "Has not ended. " : "", block.cause.summary || "The cause is not known."));
   ret.type = "button";
   ret.dataset.id = block.id;
   ret.title = `${day(block.real, zone)} ${block.id}`;
@@ -76,9 +78,9 @@ export const faultActions = [];
 
 export function faultPage(fault) {
   const { worst } = fault;
-  const weights = sumWeights(fault.blocks);
+  const weights = weightsOf(fault.blocks);
   return [
-    el("div.title", kindMark(worst), el("h2", worst.say || "The cause is not known.")),
+    el("div.title", kindMark(worst), el("h2", worst.cause.summary || "The cause is not known.")),
     whoChips(worst),
     faultActions.length ? el("p.actions", faultActions.map((make) => make(fault))) : null,
     el("div.figures-row", figure("total", duration(fault.total)), figure("blocks", count(fault.cnt)),

@@ -2,9 +2,9 @@
 // Flame graph of wall time, on and off the CPU. The outermost function is on top; the width is time; the colours are
 // the states in which it passed.
 
-import { report } from "./data.js";
 import { button, el, stateMark } from "./dom.js";
 import { duration, percent } from "./format.js";
+import { STATES } from "./losses.js";
 import { withTip } from "./tip.js";
 
 const ROW = 19;
@@ -27,15 +27,14 @@ function addTime(node, state, ns) {
 
 function treeOf(weights) {
   const root = newNode("all", null, null);
-  for (const [state, ns, , stack, syscall] of weights) {
-    const frames = report.stacks[stack] || [];
+  for (const { state, ns, stack: { frames }, syscall } of weights) {
     let node = root;
     addTime(node, state, ns);
     for (let i = Math.min(frames.length, DEPTH_MAX) - 1; i >= 0; i--) {
       node = childOf(node, `${frames[i].name}\n${frames[i].module}`, frames[i].name, frames[i]);
       addTime(node, state, ns);
     }
-    const word = report.states[state].replace("_", " ") + (syscall ? ` in ${report.texts[syscall]}` : "");
+    const word = STATES[state].replace("_", " ") + (syscall ? ` in ${syscall}` : "");
     addTime(childOf(node, `\n${state} ${syscall}`, frames.length ? word : `${word}, no stack`, null), state, ns);
   }
   return root;
@@ -56,7 +55,7 @@ function paint(box, node) {
   const stops = parts.map(([state, ns]) => {
     const from = at;
     at += (100 * ns) / sum;
-    return `color-mix(in srgb, var(--${report.states[state]}) ${strengthOf(node)}%, var(--mix)) ${from}% ${at}%`;
+    return `color-mix(in srgb, var(--${STATES[state]}) ${strengthOf(node)}%, var(--mix)) ${from}% ${at}%`;
   });
   box.style.background = `linear-gradient(90deg, ${stops.join(", ")})`;
 }
@@ -67,7 +66,7 @@ function tipOf(node, root) {
   return [el("b", node.name), frame && (frame.file || frame.module)
     ? el("div.dim", frame.file ? `${frame.file}:${frame.line}` : frame.module) : null,
   el("div", `${duration(node.ns)}, ${percent(node.ns, root.ns)}`),
-  ...times.map(([state, ns]) => el("div", stateMark(report.states[state], duration(ns))))];
+  ...times.map(([state, ns]) => el("div", stateMark(STATES[state], duration(ns))))];
 }
 
 function boxOf(node, root, depth, from, width, zoom) {

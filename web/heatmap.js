@@ -26,7 +26,7 @@ function fit() {
   if (!timed.length) return false;
   const margin = Math.max((to - from) * 0.015, 1000);
   [from, to] = [from - margin, to + margin];
-  Object.assign(view, { from, to, low: Math.log10(low) - 0.08, high: Math.log10(high) + 0.12, zone: zoneOf(timed[0].start) });
+  Object.assign(view, { from, to, low: Math.log10(low) - 0.08, high: Math.log10(high) + 0.12, zone: zoneOf(timed[0].head.start) });
   return true;
 }
 

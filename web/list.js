@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The list of faults, the worst first.
 
-import { blamed, report } from "./data.js";
+import { frameOf, report } from "./data.js";
 import { byId, el, titled } from "./dom.js";
 import { count, duration } from "./format.js";
 import { onChange, select, sortBy, state } from "./state.js";
@@ -41,13 +41,13 @@ function figures(fault) {
 
 function row(fault) {
   const { worst } = fault;
-  const frame = blamed(worst);
+  const frame = frameOf(worst.cause.frame);
   const unread = fault.blocks.filter((block) => block.read === false).length;
   const ret = el("button.fault",
     figures(fault),
-    el("div.say", worst.say || "The cause is not known."),
-    el("div.where", el("span.fn", frame ? frame.name : worst.kind || "unknown"),
-      el("span", worst.thread.process || "?"),
+    el("div.say", worst.cause.summary || "The cause is not known."),
+    el("div.where", el("span.fn", frame ? frame.name : worst.cause.kind || "unknown"),
+      el("span", worst.head.process || "?"),
       unread ? el("span.badge", `${count(unread)} unread`) : null,
       fault.hangs ? el("span.hang", `${count(fault.hangs)} not ended`) : null),
     stateBar(fault.time, fault.loaded, true));

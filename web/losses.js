@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a loss takes, and what it means. Made by `make docs-record` of schema/: do not edit.
+// The words of states; what a loss takes, and what it means. Made by `make docs-record` of schema/: do not edit.
+
+export const STATES = ["running", "runnable", "futex", "disk", "sleep", "poll", "socket", "pipe", "binder", "page_fault", "stopped", "other"];
 
 export const LOSSES = {
   ring_full: ["blocks", "Records of blocks, hangs or loops that found no room in the ring buffer: whole blocks are missing. Raise --threshold, or trace fewer processes."],

@@ -20,7 +20,7 @@ export const wholeOf = { now: () => null };
 function period() {
   const timed = report.blocks.filter((block) => block.real);
   if (!timed.length) return "";
-  const zone = zoneOf(timed[0].start);
+  const zone = zoneOf(timed[0].head.start);
   const [first, last] = timed.reduce(([a, b], block) => [Math.min(a, block.real), Math.max(b, block.real)], [Infinity, 0]);
   const days = [day(first, zone), day(last, zone)];
   return `${days[0]} ${clock(first, zone)} – ${days[1] === days[0] ? "" : `${days[1]} `}${clock(last, zone)}`;
@@ -43,7 +43,7 @@ function showTotals() {
   }
   const total = state.blocks.reduce((sum, block) => sum + block.delay, 0);
   const part = state.blocks.length < report.blocks.length ? ` of ${count(report.blocks.length)}` : "";
-  const processes = new Set(state.blocks.map((block) => `${block.thread.process} ${block.thread.pid}`)).size;
+  const processes = new Set(state.blocks.map((block) => `${block.head.process} ${block.head.pid}`)).size;
   byId("totals").replaceChildren(el("b", `${count(state.blocks.length)}${part}`), " blocks · ",
     el("b", count(state.faults.length)), state.faults.length === 1 ? " fault · " : " faults · ",
     `${plural(processes, "process").replace("processs", "processes")} · ${duration(total)} of delay · `, el("span.dim", period()));
@@ -52,7 +52,7 @@ function showTotals() {
 function warnings() {
   const ret = report.summaries.flatMap((summary) =>
     losses(summary.lost, summary.incomplete ? `${plural(summary.incomplete, "record")} of the run` : "the run"));
-  if (!report.complete) ret.push(el("p.lost", "This file is torn: its end is missing."));
+  if (report.torn) ret.push(el("p.lost", "This file is torn: its end is missing."));
   if (report.badLines) ret.push(el("p.lost", `${plural(report.badLines, "line")} of the data could not be read.`));
   return ret;
 }
@@ -64,7 +64,7 @@ function showDetail() {
   const detail = byId("detail");
   detail.replaceChildren(...content.filter(Boolean));
   detail.scrollTop = 0;
-  document.title = pageTitle.prefix + (block ? `${duration(block.delay)} ${block.say || ""}` : pageTitle.text);
+  document.title = pageTitle.prefix + (block ? `${duration(block.delay)} ${block.cause.summary || ""}` : pageTitle.text);
 }
 
 // Starts all parts, with the data that was read.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The page of `jankbpf serve`: reads the newest records, and follows the server's state.
 
-import { forget, forgetAll, read, report } from "./data.js";
+import { forget, forgetAll, readLines, report } from "./data.js";
 import { byId } from "./dom.js";
 import { listText } from "./list.js";
 import { pageTitle, startPage, wholeOf } from "./page.js";
@@ -14,7 +14,7 @@ import { currentBlock, filter, onChange, readAddress, state } from "./state.js";
 const FAR = 2000; // records behind: the newest are read anew
 const REFRESH_MS = 500; // between two changes of the list by new blocks
 const FIGURES_MS = 2000; // between two looks at the figures of all faults
-const TEXT_MAX = 32 << 20; // characters of data: older records are loaded by themselves up to there
+const TEXT_MAX = 256 << 20; // characters of records: older records are loaded by themselves up to there
 
 // first, next: numbers of the first record here, and of the first that the server had not yet.
 const known = { info: null, lost: "", version: 0, first: 0, next: 0, older: 0, text: 0, busy: false, again: false, waiting: false, refreshed: 0 };
@@ -32,7 +32,7 @@ function showInfo() {
 
 function take(text) {
   known.text += text.length;
-  read(text);
+  return readLines(text);
 }
 
 function setLoaded(first, older) {
@@ -82,8 +82,7 @@ async function loadNewest() {
   const text = await getLines("");
   forgetAll();
   known.text = 0;
-  take(text);
-  const [first, end, older, , version] = report.part;
+  const { first, end, older, version } = take(text);
   Object.assign(known, { next: end, version });
   setLoaded(first, older);
   if (older) {
@@ -99,8 +98,7 @@ async function loadPart() {
   const { version } = known;
   const text = await getLines(`?before=${known.first}`);
   if (version !== known.version) return; // the newest were read anew
-  take(text);
-  const [first, , older] = report.part;
+  const { first, older } = take(text);
   setLoaded(first, older);
   await loadFigures();
   filter({}, true);
@@ -125,8 +123,7 @@ function refreshSoon() {
 }
 
 async function loadNewer() {
-  read(await getLines(`?after=${known.next - 1}`));
-  const [, end] = report.part;
+  const { end } = readLines(await getLines(`?after=${known.next - 1}`));
   const some = end > known.next;
   known.next = Math.max(end, known.next);
   refreshSoon();

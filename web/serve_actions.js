@@ -37,7 +37,7 @@ function muteButton(sig, server) {
 }
 
 function askDelete(block, server) {
-  confirmFirst("Delete this block?", `${duration(block.delay)}: ${block.say || "the cause is not known"} Its record and its log are removed from the files.`,
+  confirmFirst("Delete this block?", `${duration(block.delay)}: ${block.cause.summary || "the cause is not known"} Its record and its log are removed from the files.`,
     "Delete", () => server.remove(block));
 }
 

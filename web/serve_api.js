@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The requests to the server (user/serve/server.h). Each needs the token of the printed address, in a header.
 
+import { wholeLines } from "./data.js";
+
 const HEADER = "X-Jankbpf-Token"; // TOKEN_HEADER
 const KEPT = "jankbpf-token"; // in the session of this tab, for reloads
 const RETRY_MS = 3000;
@@ -36,7 +38,7 @@ async function ask(path, method) {
   return answer;
 }
 
-// Lines of data; query: "", "?before=SEQ", "?after=SEQ" or "?worst=SEQ".
+// Records as JSON Lines; query: "", "?before=SEQ", "?after=SEQ" or "?worst=SEQ".
 export async function getLines(query) {
   return (await ask(`/data${query}`)).text();
 }
@@ -64,14 +66,8 @@ export async function save(block, as) {
 
 // Each line is the whole state: of several only the newest counts.
 async function readStates(answer, onState) {
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    const lines = (rest + value).split("\n");
-    rest = lines.pop();
-    const newest = lines.filter(Boolean).pop();
+  for await (const text of wholeLines(answer.body)) {
+    const newest = text.split("\n").filter(Boolean).pop();
     if (newest) onState(JSON.parse(newest));
   }
 }

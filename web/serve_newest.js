@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The list of blocks, the newest or the longest first, with a mark at those that were not read.
 
-import { blamed, report } from "./data.js";
+import { frameOf, report } from "./data.js";
 import { byId, button, el } from "./dom.js";
 import { clock, count, day, duration, zoneOf } from "./format.js";
 import { listText } from "./list.js";
@@ -14,14 +14,14 @@ const STEP = 200;
 const newest = { shown: STEP, older: 0, first: 0, loadOlder: null };
 
 function row(block) {
-  const zone = zoneOf(block.start);
-  const frame = blamed(block);
+  const zone = zoneOf(block.head.start);
+  const frame = frameOf(block.cause.frame);
   const ret = el(block.read ? "button.fault.block" : "button.fault.block.unread",
     el("div.newest-head", el("i.dot"), el("b", duration(block.delay)),
-      el("span.where-name", block.thread.process || "?"),
+      el("span.where-name", block.head.process || "?"),
       el("span.dim", block.real ? clock(block.real, zone, 3) : "?")),
-    el("div.say", block.hang ? el("span.hang", "Has not ended. ") : null, block.say || "The cause is not known."),
-    el("div.where", el("span.fn", frame ? frame.name : block.kind || "unknown"),
+    el("div.say", block.hang ? el("span.hang", "Has not ended. ") : null, block.cause.summary || "The cause is not known."),
+    el("div.where", el("span.fn", frame ? frame.name : block.cause.kind || "unknown"),
       state.muted.has(block.sig) ? el("span.badge", "muted") : null),
     stateBar(block.time, block.delay, true));
   ret.type = "button";
@@ -50,7 +50,7 @@ function rowsOf(blocks) {
   let gap = false;
   if (state.view === "longest") return blocks.map(rowOf);
   for (const block of blocks) {
-    const date = day(block.real, zoneOf(block.start));
+    const date = day(block.real, zoneOf(block.head.start));
     if (!gap && newest.older && block.seq < newest.first) {
       gap = true;
       ret.push(el("p.day", "Older: only the longest of each fault are loaded"));

@@ -96,7 +96,7 @@ export function readAddress() {
   const words = new URLSearchParams(location.hash.slice(1));
   const block = words.has("id") ? report.byId.get(words.get("id")) : undefined;
   if (block) select(block.sig, block.id);
-  else if (words.has("sig") && report.bySignature.has(words.get("sig"))) select(words.get("sig"), null);
+  else if (report.blocks.some(({ sig }) => sig === words.get("sig"))) select(words.get("sig"), null);
 }
 
 // --- changes

@@ -42,7 +42,7 @@ def parts(field, folder):
     state = events.wait(lambda one: one["blocks"] == BLOCKS and not one["unparsed"])
     field.case("the state counts all blocks", state, events.states[-1:])
     newest = [one for _, one, _ in serve.blocks()]
-    first = serve.lines()[0][1]
+    first = serve.lines()[0]["first"]
     worst = serve.ask(f"/data?worst={first}")
     rows = serve.ask("/faults")
     older = [one for _, one, _ in serve.blocks(f"?worst={first}")] if worst[0] == 200 else []

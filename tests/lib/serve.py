@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A running `jankbpf serve` and requests to it."""
 import atexit
+import gzip
 import http.client
 import json
 import os
@@ -55,20 +56,20 @@ class Serve:
         return self.ask(path, "POST")[0]
 
     def lines(self, query=""):
-        """The lines of data."""
+        """The lines of /data."""
         status, _, body = self.ask("/data" + query)
         if status != 200:
             raise RuntimeError(f"/data{query}: {status}")
-        return [json.loads(line) for line in body.decode().split("\n") if line]
+        return [json.loads(line) for line in gzip.decompress(body).splitlines()]
 
     def blocks(self, query=""):
         """(seq, id, read) of each block or hang."""
-        ret, last = [], None
+        ret, mark = [], None
         for line in self.lines(query):
-            if line[0] == "b":
-                last = line[1]
-            elif line[0] == "q":
-                ret.append((line[1], last["id"], bool(line[2])))
+            if "seq" in line:
+                mark = line
+            elif line.get("type") in ("block", "hang"):
+                ret.append((mark["seq"], line["id"], mark["read"]))
         return ret
 
     def rss_kb(self, field="VmHWM"):

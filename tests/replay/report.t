@@ -107,9 +107,11 @@ class Check:
         self.tap.check(not page.faults, f"{what}: the page is whole", *page.faults[:3])
         self.tap.check({block["id"] for block in page.blocks} == {record["id"] for record in records},
                        f"{what}: and has all blocks")
-        want = sum(record["duration_ns"] for record in records)
-        got = sum(weight[1] for block in page.blocks for weight in block["w"])
+        got, want = page.weights(), [block["duration_ns"] for block in page.blocks]
         self.tap.check(got == want, f"{what}: their weights sum to the duration, to the nanosecond", want, got)
+        if what in NAMES:
+            by_id = {block["id"]: block for block in page.blocks}
+            self.tap.check(all(by_id[record["id"]] == record for record in records), f"{what}: each as the record is")
 
     def content(self, what, records, path):
         counted = reports.dispatches(records)

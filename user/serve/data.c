@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lines of data of a part of the records, made while they are sent: memory is that of one record
- * and of the part's tables. Numbers of texts and stacks begin again with each part.
+ * A part of the records as JSON Lines, compressed, made while they are sent: memory is that of a
+ * few records.
  */
 #include "serve/server.h"
 
@@ -11,22 +11,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/gzip.h"
 #include "export/json/json.h"
-#include "export/report/report.h"
 #include "serve/fault_list.h"
 
-#define RECORDS_MAX  1000
-#define BYTES_MAX    (32u << 20) /* of the records of a part */
-#define WORST_MAX    300
-#define ANSWERS_MAX  4
-#define BLOCK_SIZE   (64 << 10)
-#define OUTPUT_READY (32 << 10) /* bytes: enough for a call */
+#define RECORDS_MAX 1000
+#define BYTES_MAX   (32u << 20) /* of the records of a part */
+#define WORST_MAX   300
+#define ANSWERS_MAX 4
+#define BLOCK_SIZE  (64 << 10)
+#define LINES_READY (64 << 10) /* bytes: enough for a call */
 
 struct data {
 	struct server *server;
-	struct report_out out;
-	struct report *report;
-	uint64_t next, end; /* seq of the next record; of the first that is not part of it */
+	struct gzip gzip;
+	struct strbuf lines, out; /* out: compressed, what is sent */
+	uint64_t next, end;	  /* seq of the next record; of the first that is not part of it */
 	uint64_t *worst; /* or the numbers of the records, with 0 at the end; NULL: all of them */
 	size_t sent;	 /* bytes of out */
 	bool finished;
@@ -39,33 +39,27 @@ static void free_data(void *ctx)
 
 	d->server->data_cnt--;
 	free(d->worst);
-	report__free(d->report);
-	strbuf__free(&d->out.bytes);
+	gzip__free(&d->gzip);
+	strbuf__free(&d->lines);
+	strbuf__free(&d->out);
 	strbuf__free(&d->raw);
 	free(d);
 }
 
-/* The line after a block's: its number here, and whether it was read. */
-static void add_mark(struct data *d, const struct indexed_record *at)
-{
-	strbuf__addf(&d->out.bytes, "[\"q\",%" PRIu64 ",%d]\n", at->seq,
-		     marks__is_read(&d->server->marks, at->id));
-}
-
+/* Two lines: its number here, and whether it was read; and the record. */
 static int add_record(struct data *d, int file, struct indexed_record *at)
 {
 	Jankbpf__Record *record;
 	int res = record_index__read(&d->server->index, file, at, &d->raw, &record);
 
-	if (res == -ENOMEM)
-		return res;
 	if (res)
-		return 0;
-	res = d->report->ops->record(d->report, record);
-	if (!res && (at->kind == KIND_BLOCK || at->kind == KIND_HANG))
-		add_mark(d, at);
+		return res == -ENOMEM ? res : 0;
+	strbuf__addf(&d->lines, "{\"seq\":%" PRIu64 ",\"read\":%s}\n", at->seq,
+		     marks__is_read(&d->server->marks, at->id) ? "true" : "false");
+	json__add_record(&d->lines, record);
+	strbuf__addc(&d->lines, '\n');
 	jankbpf__record__free_unpacked(record, NULL);
-	return res;
+	return 0;
 }
 
 /* The next record of the part; NULL: there is no more. */
@@ -91,17 +85,16 @@ static int make_more(struct data *d)
 	struct indexed_record *at;
 	int file, res = 0;
 
-	strbuf__reset(&d->out.bytes);
-	d->sent = 0;
-	while (!res && d->out.bytes.len < OUTPUT_READY) {
+	while (!res && !d->finished && d->lines.len < LINES_READY) {
 		at = take_next(d, &file);
-		if (!at) {
-			d->finished = true;
-			return d->report->ops->finish(d->report);
-		}
-		if (!at->doomed)
+		d->finished = !at;
+		if (at && !at->doomed)
 			res = add_record(d, file, at);
 	}
+	strbuf__reset(&d->out);
+	d->sent = 0;
+	res = res ?: gzip__add(&d->gzip, &d->lines, d->finished ? Z_FINISH : Z_SYNC_FLUSH, &d->out);
+	strbuf__reset(&d->lines);
 	return res;
 }
 
@@ -109,18 +102,18 @@ static int make_more(struct data *d)
 static ssize_t read_data(void *ctx, uint64_t pos, char *buf, size_t max)
 {
 	struct data *d = ctx;
-	size_t left = d->out.bytes.len - d->sent;
+	size_t left = d->out.len - d->sent;
 
 	if (!left) {
 		if (d->finished)
 			return MHD_CONTENT_READER_END_OF_STREAM;
-		if (make_more(d) || d->out.bytes.failed)
+		if (make_more(d))
 			return MHD_CONTENT_READER_END_WITH_ERROR;
-		left = d->out.bytes.len;
+		left = d->out.len;
 	}
 	if (left > max)
 		left = max;
-	memcpy(buf, d->out.bytes.data + d->sent, left);
+	memcpy(buf, d->out.data + d->sent, left);
 	d->sent += left;
 	return (ssize_t)left;
 }
@@ -209,9 +202,10 @@ static void add_head(struct data *d)
 	for (int i = 0; i < FILE_CNT; i++)
 		for (size_t n = 0; n < index->files[i].cnt; n++)
 			older += index->files[i].records[n].seq < d->next;
-	strbuf__addf(&d->out.bytes,
-		     "[\"part\",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]\n",
-		     d->next, d->end, older, index->next_seq, index->version);
+	strbuf__addf(&d->lines,
+		     "{\"first\":%" PRIu64 ",\"end\":%" PRIu64 ",\"older\":%" PRIu64
+		     ",\"version\":%" PRIu64 "}\n",
+		     d->next, d->end, older, index->version);
 }
 
 static struct data *new_data(struct server *server)
@@ -222,10 +216,7 @@ static struct data *new_data(struct server *server)
 		return NULL;
 	server->data_cnt++;
 	d->server = server;
-	d->out.fd = -1;
-	d->out.kept = true;
-	d->report = report__new(&report_lines, &d->out);
-	if (d->report)
+	if (!gzip__begin(&d->gzip, Z_BEST_SPEED))
 		return d;
 	free_data(d);
 	return NULL;
@@ -271,6 +262,7 @@ enum MHD_Result answer__data(struct server *server, struct MHD_Connection *conne
 		free_data(d);
 		return MHD_NO;
 	}
-	return answer__queue(connection, MHD_HTTP_OK, response, "text/plain; charset=utf-8");
+	mhd.add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
+	return answer__queue(connection, MHD_HTTP_OK, response, "application/jsonl");
 }
 #endif

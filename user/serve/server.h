@@ -3,8 +3,10 @@
  * Internals of the HTTP server: the state that all requests share, and the answers. One thread. The
  * page asks for:
  *   GET /              the page, which everybody may have; all else needs TOKEN_HEADER
- *   GET /data          lines of data (export/report/html.h) of the newest records; ?before=SEQ
- *                      older ones, ?after=SEQ newer ones, ?worst=SEQ the worst older ones
+ *   GET /data          the newest records as JSON Lines, as gzip; ?before=SEQ older ones,
+ *                      ?after=SEQ newer ones, ?worst=SEQ the worst older ones. The first line, but
+ *                      of the worst: {"first":SEQ,"end":SEQ,"older":COUNT,"version":COUNT}. Before
+ *                      each record: {"seq":SEQ,"read":BOOL}
  *   GET /faults        the figures of each fault (serve/fault_list.h)
  *   GET /events        the state as a line of JSON, whenever it changes
  *   GET /share         ?seq=SEQ&as=json|log|zip: a block as a file

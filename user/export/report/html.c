@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One HTML file that needs no network: the page of web/, which mk/web.mk makes part of this
- * program, around the data. Records are written as they come; memory is that of the tables.
+ * program, around the data. These are the records as JSON Lines, compressed, as base64: no text of
+ * a record can end the data. Records are written as they come; memory is that of one part.
  */
-#include "export/report/html.h"
+#include "base/gzip.h"
+#include "export/json/json.h"
+#include "export/report/report.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "export/values.h"
-
-/* Blocks of a fault with all their spans; besides these, each that is longer than all before. */
-#define FULL_CNT 30
+#define LEVEL	  4	     /* of gzip; 6: 15 % less for a tenth more time of the report */
+#define PART_SIZE (64 << 10) /* bytes of records that are compressed at once */
 
 static const char page_head[] =
 #include "report_head.inc"
@@ -23,203 +21,80 @@ static const char page_tail[] =
 #include "report_tail.inc"
 	;
 
+struct html {
+	struct report report;
+	struct gzip gzip;
+	struct strbuf plain, packed; /* records; compressed ones, not written yet */
+	bool begun;
+};
+
 static int html__init(struct report *report)
 {
-	struct html *h = (struct html *)report;
-
-	h->texts = intern__new();
-	h->frames = intern__new();
-	h->stacks = intern__new();
-	h->threads = intern__new();
-	h->signatures = intern__new();
-	return h->texts && h->frames && h->stacks && h->threads && h->signatures ? 0 : -ENOMEM;
-}
-
-static int lines__init(struct report *report)
-{
-	((struct html *)report)->bare = true;
-	return html__init(report);
-}
-
-static void free_table(struct intern *table)
-{
-	if (table)
-		intern__free(table);
+	return gzip__begin(&((struct html *)report)->gzip, LEVEL);
 }
 
 static void html__free(struct report *report)
 {
 	struct html *h = (struct html *)report;
 
-	free_table(h->texts);
-	free_table(h->frames);
-	free_table(h->stacks);
-	free_table(h->threads);
-	free_table(h->signatures);
-	free(h->faults);
-	strbuf__free(&h->line);
-	strbuf__free(&h->key);
-	strbuf__free(&h->name);
+	gzip__free(&h->gzip);
+	strbuf__free(&h->plain);
+	strbuf__free(&h->packed);
 }
 
-/* Before the first record; the states are numbers in the data. */
-static int begin(struct html *h)
+/* Three bytes, or the last one or two, as four characters. */
+static void add_base64(struct strbuf *sb, const char *bytes, size_t len)
 {
-	struct strbuf *line = &h->line;
-	struct jsonw w;
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	unsigned value = 0;
 
-	if (h->begun)
-		return 0;
+	for (size_t i = 0; i < 3; i++)
+		value = value << 8 | (i < len ? (unsigned char)bytes[i] : 0u);
+	for (size_t i = 0; i < 4; i++)
+		strbuf__addc(sb, i <= len ? digits[value >> (18 - 6 * i) & 63] : '=');
+}
+
+/* Compresses what there is, and writes whole groups of three bytes; at the end, all. */
+static int pack(struct html *h, int flush)
+{
+	struct strbuf *out = &h->report.out->bytes;
+	int res = gzip__add(&h->gzip, &h->plain, flush, &h->packed);
+	size_t len = h->packed.len, at = 0;
+
+	if (res)
+		return res;
+	if (!h->begun)
+		strbuf__adds(out, page_head);
 	h->begun = true;
-	if (!h->bare)
-		strbuf__adds(&h->report.out->bytes, page_head);
-	strbuf__reset(line);
-	jsonw__init(&w, line);
-	jsonw__array(&w);
-	jsonw__str(&w, "jankbpf-report");
-	jsonw__u64(&w, 1);
-	jsonw__str(&w, JANK_VERSION);
-	jsonw__array(&w);
-	for (uint32_t state = 0; state < JANK_STATE_CNT; state++)
-		jsonw__str(&w, value__state_word(state));
-	jsonw__array_end(&w);
-	jsonw__array_end(&w);
-	return html__line(h, line);
+	for (; at + 3 <= len; at += 3)
+		add_base64(out, h->packed.data + at, 3);
+	if (flush == Z_FINISH && at < len)
+		add_base64(out, h->packed.data + at, len - at);
+	strbuf__addc(out, '\n');
+	h->packed.len -= at;
+	memmove(h->packed.data, h->packed.data + at, h->packed.len);
+	strbuf__reset(&h->plain);
+	return report_out__added(h->report.out);
 }
 
-/* --- how much of a block is shown */
-
-static struct html_fault *get_fault(struct html *h, const Jankbpf__Block *block)
-{
-	const char *signature = block->cause ? block->cause->signature : NULL;
-	uint32_t nr, cap = h->fault_cap ? h->fault_cap * 2 : 256;
-	struct html_fault *longer;
-	bool is_new;
-
-	signature = signature ?: "";
-	nr = intern__get(h->signatures, signature, strlen(signature), &is_new);
-	if (nr <= h->fault_cap)
-		return nr ? &h->faults[nr - 1] : NULL;
-	longer = reallocarray(h->faults, cap, sizeof(*longer));
-	if (!longer)
-		return NULL;
-	memset(longer + h->fault_cap, 0, (cap - h->fault_cap) * sizeof(*longer));
-	h->faults = longer;
-	h->fault_cap = cap;
-	return &h->faults[nr - 1];
-}
-
-static bool is_full(struct html *h, const Jankbpf__Block *block)
-{
-	struct html_fault *fault = get_fault(h, block);
-	bool longest = fault && value__delay(block) > fault->max_ns;
-
-	if (longest)
-		fault->max_ns = value__delay(block);
-	return longest || (fault && fault->full_cnt++ < FULL_CNT);
-}
-
-/* --- records */
-
-/*
- * The record without what has its own form in the page. Borrows from block: the identity is in
- * html__thread, and html__add_block has the verdict, times, samples and chain. Of the preemptors,
- * the longest.
- */
-static void rest_of(Jankbpf__Block *ret, Jankbpf__Host *host, const Jankbpf__Block *block,
-		    bool full)
-{
-	*ret = *block;
-	jankbpf__host__init(host);
-	if (block->host) {
-		host->has_mem_free_kb = block->host->has_mem_free_kb;
-		host->mem_free_kb = block->host->mem_free_kb;
-		host->has_mem_available_kb = block->host->has_mem_available_kb;
-		host->mem_available_kb = block->host->mem_available_kb;
-		ret->host = host;
-	}
-	ret->id = ret->start = ret->process = ret->thread = ret->exe = ret->cgroup = NULL;
-	ret->container = ret->pod = ret->unit = ret->loop = ret->role = NULL;
-	ret->has_pid = ret->has_tid = ret->has_ns_pid = ret->has_uid = ret->has_names_uid = false;
-	ret->has_threshold_ns = ret->has_start_ns = ret->has_duration_ns = ret->has_cpu_ns = false;
-	ret->has_start_delay_ns = ret->has_delay_ns = ret->has_behind = false;
-	ret->has_chain_sample = false;
-	ret->time = NULL;
-	ret->cause = NULL;
-	ret->n_samples = ret->n_chain = 0;
-	if (ret->n_preemptors > html__preemptors(full))
-		ret->n_preemptors = html__preemptors(full);
-}
-
-static int write_block(struct html *h, const Jankbpf__Record *record, const Jankbpf__Block *block)
-{
-	bool is_hang = record->type_case == JANKBPF__RECORD__TYPE_HANG;
-	Jankbpf__Record short_record = JANKBPF__RECORD__INIT;
-	Jankbpf__Block rest;
-	bool full = is_full(h, block);
-	Jankbpf__Host host;
-	struct jsonw w;
-	int res;
-
-	rest_of(&rest, &host, block, full);
-	short_record.type_case = record->type_case;
-	short_record.block = &rest;
-	strbuf__reset(&h->line);
-	strbuf__adds(&h->line, "[\"b\",");
-	jsonw__init(&w, &h->line);
-	res = html__add_block(h, &w, block, is_hang, full);
-	strbuf__addc(&h->line, ']');
-	h->block_cnt++;
-	if (!res)
-		res = html__line(h, &h->line);
-	strbuf__reset(&h->line);
-	strbuf__adds(&h->line, "[\"x\",");
-	json__add_record(&h->line, &short_record);
-	strbuf__addc(&h->line, ']');
-	return res ?: html__line(h, &h->line);
-}
-
-/* Its faults are in the blocks. */
-static int write_summary(struct html *h, const Jankbpf__Record *record)
-{
-	Jankbpf__Record short_record = *record;
-	Jankbpf__Summary summary = *record->summary;
-
-	summary.n_faults = 0;
-	short_record.summary = &summary;
-	strbuf__reset(&h->line);
-	strbuf__adds(&h->line, "[\"r\",");
-	json__add_record(&h->line, &short_record);
-	strbuf__addc(&h->line, ']');
-	return html__line(h, &h->line);
-}
-
+/* The page shows nothing of intervals and histories. */
 static int html__record(struct report *report, const Jankbpf__Record *record)
 {
 	struct html *h = (struct html *)report;
-	const Jankbpf__Block *block = report__block(record);
-	int res = begin(h);
 
-	if (!res && block)
-		res = write_block(h, record, block);
-	else if (!res && record->type_case == JANKBPF__RECORD__TYPE_SUMMARY)
-		res = write_summary(h, record);
-	if (h->line.failed || h->key.failed || h->name.failed)
-		return -ENOMEM;
-	return res;
+	if (!report__block(record) && record->type_case != JANKBPF__RECORD__TYPE_SUMMARY)
+		return 0;
+	json__add_record(&h->plain, record);
+	strbuf__addc(&h->plain, '\n');
+	return h->plain.len < PART_SIZE ? 0 : pack(h, Z_NO_FLUSH);
 }
 
 static int html__finish(struct report *report)
 {
-	struct html *h = (struct html *)report;
-	int res = begin(h);
+	int res = pack((struct html *)report, Z_FINISH);
 
-	strbuf__reset(&h->line);
-	strbuf__addf(&h->line, "[\"end\",%" PRIu64 ",%" PRIu64 "]", h->block_cnt, report->cut_cnt);
-	if (!res)
-		res = html__line(h, &h->line);
-	if (!h->bare)
-		strbuf__adds(&report->out->bytes, page_tail);
+	strbuf__adds(&report->out->bytes, page_tail);
 	return res ?: report_out__added(report->out);
 }
 
@@ -228,15 +103,6 @@ const struct report_ops report_html = {
 	.is_binary = true,
 	.size = sizeof(struct html),
 	.init = html__init,
-	.record = html__record,
-	.finish = html__finish,
-	.free = html__free,
-};
-
-const struct report_ops report_lines = {
-	.name = "lines",
-	.size = sizeof(struct html),
-	.init = lines__init,
 	.record = html__record,
 	.finish = html__finish,
 	.free = html__free,

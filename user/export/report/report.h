@@ -24,7 +24,6 @@ struct report_out {
 	int fd;		     /* -1: all bytes stay in memory */
 	struct strbuf bytes; /* not written yet: reports add here, then call report_out__added */
 	int error;	     /* first -errno of a write; later writes do nothing */
-	bool kept;	     /* nothing is written: the caller takes the bytes */
 };
 
 /* Writes the bytes if there are enough of them. 0 or -errno. */
@@ -85,8 +84,6 @@ struct report {
 
 extern const struct report_ops report_folded, report_pprof, report_perfetto, report_speedscope,
 	report_md, report_html, report_blockcanary;
-/* The lines of data of report_html without the page around them. */
-extern const struct report_ops report_lines;
 
 /* perfetto_history.c: adds the trace of a history to out, which the caller flushes. 0 or -errno. */
 int report__history(struct report_out *out, const Jankbpf__History *history);

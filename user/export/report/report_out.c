@@ -24,8 +24,6 @@ int report_out__flush(struct report_out *out)
 		return out->bytes.failed ? -ENOMEM : out->error;
 	if (!out->error && out->bytes.failed)
 		out->error = -ENOMEM;
-	if (out->kept)
-		return out->error;
 	if (!out->error && out->bytes.len)
 		out->error = output__write(out->fd, out->bytes.data, out->bytes.len);
 	strbuf__reset(&out->bytes);
