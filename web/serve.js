@@ -14,7 +14,8 @@ import { currentBlock, filter, onChange, readAddress, state } from "./state.js";
 const FAR = 2000; // records behind: the newest are read anew
 const REFRESH_MS = 500; // between two changes of the list by new blocks
 const FIGURES_MS = 2000; // between two looks at the figures of all faults
-const TEXT_MAX = 256 << 20; // characters of records: older records are loaded by themselves up to there
+const TEXT_MAX = 256 << 20; // characters of records: older ones are loaded by themselves up to there
+const BLOCKS_MAX = 100000; // or up to there
 
 // first, next: numbers of the first record here, and of the first that the server had not yet.
 const known = { info: null, lost: "", version: 0, first: 0, next: 0, older: 0, text: 0, busy: false, again: false, waiting: false, refreshed: 0 };
@@ -50,15 +51,16 @@ async function loadFigures() {
   }
   whole.asked = Date.now();
   whole.rows = await getFaults();
-  const all = whole.rows.reduce((sum, row) => sum + row[1], 0);
+  const all = whole.rows.reduce((sum, { blocks }) => sum + blocks, 0);
   if (report.blocks.length >= all) { // what is older is a hang that has ended, a summary, or loaded
     setLoaded(known.first, 0);
     await loadFigures();
     return;
   }
   const bySeq = new Map(report.blocks.map((block) => [block.seq, block.sig]));
-  whole.rows.forEach((row) => row.push(bySeq.get(row[0])));
-  state.figures = new Map(whole.rows.map(([, cnt, total, max, p50, sig]) => [sig, { cnt, total, max, p50 }]));
+  for (const row of whole.rows) row.sig = bySeq.get(row.worst);
+  state.figures = new Map(whole.rows.map(({ sig, blocks, total_ns, max_ns, p50_ns }) =>
+    [sig, { cnt: blocks, total: total_ns, max: max_ns, p50: p50_ns }]));
 }
 
 function figuresSoon() {
@@ -73,9 +75,10 @@ function figuresSoon() {
 
 wholeOf.now = () => {
   if (!whole.rows) return null;
-  const rows = whole.rows.filter((row) => state.showMuted || !state.muted.has(row[5]));
+  const rows = whole.rows.filter(({ sig }) => state.showMuted || !state.muted.has(sig));
   const left = known.info ? known.info.left : 0;
-  return { blocks: rows.reduce((sum, row) => sum + row[1], left), faults: rows.length, delay: rows.reduce((sum, row) => sum + row[2], 0) };
+  return { blocks: rows.reduce((sum, { blocks }) => sum + blocks, left), faults: rows.length,
+    delay: rows.reduce((sum, { total_ns }) => sum + total_ns, 0) };
 };
 
 async function loadNewest() {
@@ -108,7 +111,7 @@ const loadOlder = () => attempt(loadPart);
 
 // All is loaded if it is not too much for a page.
 async function loadRest() {
-  while (known.older && known.text < TEXT_MAX && (await loadOlder()));
+  while (known.older && known.text < TEXT_MAX && report.blocks.length < BLOCKS_MAX && (await loadOlder()));
 }
 
 // A trace may find many blocks a second.
@@ -167,7 +170,7 @@ function setMuted(signatures) {
 
 function onState(info) {
   known.info = info;
-  setMuted(info.muted.map(([sig]) => sig));
+  setMuted(info.muted.map(({ signature }) => signature));
   showInfo();
   figuresSoon();
   if (info.version !== known.version || info.next > known.next) catchUp();

@@ -43,7 +43,7 @@ export async function getLines(query) {
   return (await ask(`/data${query}`)).text();
 }
 
-// Rows of all faults: number of the longest block, blocks, ns of delay, the longest, p50.
+// The figures of all faults (user/serve/fault_list.h).
 export async function getFaults() {
   return (await ask("/faults")).json();
 }

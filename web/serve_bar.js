@@ -25,10 +25,10 @@ function markView() {
   }
 }
 
-function muteRow([sig, blocks], server) {
-  return el("p.mute-row", el("span.fn", sig), el("span.dim", plural(blocks, "block")), button("Unmute", () => {
+function muteRow({ signature, blocks }, server) {
+  return el("p.mute-row", el("span.fn", signature), el("span.dim", plural(blocks, "block")), button("Unmute", () => {
     byId("keys").close();
-    server.mute(sig, false);
+    server.mute(signature, false);
   }));
 }
 

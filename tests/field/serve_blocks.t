@@ -49,9 +49,9 @@ def parts(field, folder):
     field.case("they are more than one part", len(newest) < BLOCKS, len(newest))
     field.case("the longest, an old one, is there from the start", "b-3" in newest + older, len(newest), len(older))
     faults = json.loads(rows[2]) if rows[0] == 200 else []
-    field.case("the figures of the faults are of all blocks", sum(row[1] for row in faults) == BLOCKS
+    field.case("the figures of the faults are of all blocks", sum(row["blocks"] for row in faults) == BLOCKS
                and len(faults) == len({block["cause"]["signature"] for block in written}), len(faults))
-    field.case("and their longest is the longest", faults and max(row[3] for row in faults) == WORST_NS, faults[:3])
+    field.case("and their longest is the longest", faults and max(row["max_ns"] for row in faults) == WORST_NS, faults[:3])
     seen = set(newest + older)
     signatures = {block["cause"]["signature"] for block in written if block["id"] in seen}
     field.case("each fault has a block there", len(signatures) == len(faults), len(signatures))

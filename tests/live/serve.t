@@ -132,8 +132,8 @@ class Check:
     def mute(self, serve, events):
         sig = find_records(self.dir)[-1]["cause"]["signature"]
         self.tap.check(serve.post(f"/mute?sig={sig}&on=1") == 200, "a fault is muted")
-        state = events.wait(lambda one: one["muted"] and one["muted"][0][1])
-        self.tap.check(state and state["muted"][0][0] == sig and state["hidden"] > 0, "its blocks are counted as hidden", state)
+        state = events.wait(lambda one: one["muted"] and one["muted"][0]["blocks"])
+        self.tap.check(state and state["muted"][0]["signature"] == sig and state["hidden"] > 0, "its blocks are counted as hidden", state)
         serve.post(f"/mute?sig={sig}&on=0")
         self.tap.check(events.wait(lambda one: not one["muted"] and not one["hidden"]), "muting is undone")
         self.tap.check([serve.post(f"/mute?sig={bad}&on=1") for bad in ("", "xyz", "%3Cb%3E", "a" * 65)] == [400] * 4,

@@ -88,8 +88,9 @@ size_t fault_list__worst(struct listed_block *list, size_t cnt, uint64_t before,
 	return ret_cnt;
 }
 
-static void add_number(struct jsonw *w, uint64_t v)
+static void add_number(struct jsonw *w, const char *key, uint64_t v)
 {
+	jsonw__key(w, key);
 	jsonw__u64(w, v > NUMBER_MAX ? NUMBER_MAX : v);
 }
 
@@ -105,13 +106,13 @@ void fault_list__add_json(struct strbuf *sb, const struct listed_block *list, si
 		for (end = begin; end < cnt && list[end].sig == list[begin].sig; end++)
 			if (__builtin_add_overflow(sum, list[end].delay_ns, &sum))
 				sum = NUMBER_MAX;
-		jsonw__array(&w);
-		add_number(&w, list[begin].seq);
-		add_number(&w, end - begin);
-		add_number(&w, sum);
-		add_number(&w, list[begin].delay_ns);
-		add_number(&w, list[begin + (end - begin) / 2].delay_ns);
-		jsonw__array_end(&w);
+		jsonw__object(&w);
+		add_number(&w, "worst", list[begin].seq);
+		add_number(&w, "blocks", end - begin);
+		add_number(&w, "total_ns", sum);
+		add_number(&w, "max_ns", list[begin].delay_ns);
+		add_number(&w, "p50_ns", list[begin + (end - begin) / 2].delay_ns);
+		jsonw__object_end(&w);
 	}
 	jsonw__array_end(&w);
 }

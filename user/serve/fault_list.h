@@ -24,8 +24,8 @@ size_t fault_list__worst(struct listed_block *list, size_t cnt, uint64_t before,
 			 size_t max);
 
 /*
- * Adds a JSON array of the faults: [seq of its worst block, blocks, ns of delay, the longest, the
- * half of the blocks took less]. list: as fault_list__make made it.
+ * Adds a JSON array of the faults: {"worst":SEQ,"blocks":COUNT,"total_ns":NS,"max_ns":NS,"p50_ns":
+ * NS}, of its longest block and of the delays. list: as fault_list__make made it.
  */
 void fault_list__add_json(struct strbuf *sb, const struct listed_block *list, size_t cnt);
 

@@ -86,10 +86,10 @@ static void add_mute(void *ctx, const char *signature)
 	uint64_t sig = record_index__hash(signature);
 	const struct muted_count *count = groups__find(&c->muted, &sig, sizeof(sig));
 
-	jsonw__array(c->w);
-	jsonw__str(c->w, signature);
-	jsonw__u64(c->w, count ? count->cnt : 0);
-	jsonw__array_end(c->w);
+	jsonw__object(c->w);
+	jsonw__kstr(c->w, "signature", signature);
+	number(c->w, "blocks", count ? count->cnt : 0);
+	jsonw__object_end(c->w);
 }
 
 static void add_trouble(struct jsonw *w, const struct server *server)
