@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""A handler that syncs a small file waits for the journal of its file system, while another program syncs a large one."""
+"""A handler that syncs a small file waits for the journal of its file system, while another program syncs a large one:
+that program is named when the wait is over, and while it lasts."""
 import os
 import subprocess
 import sys
@@ -36,12 +37,12 @@ def start(what, folder):
     return process
 
 
-def ask(process, tracer):
+def ask(process, tracer, kind):
     """Syncs until one is slow: others may fall between two commits."""
     def found():
         process.stdin.write(b"x")
         process.stdin.flush()
-        return b"syncers" in tracer.stdout()
+        return any(kind in line and b'"syncers"' in line for line in tracer.stdout().splitlines())
     return bad.wait_for(found, 60)
 
 
@@ -51,7 +52,7 @@ def test_other(folder):
     tracer = bad.Tracer("--json", "-t", f"{THRESHOLD // MS}ms", "--journal", journal, "-p", process.pid)
     with SlowDisk(folder, write_iops=20) as slow:
         slow.hold(large.pid)
-        ok(ask(process, tracer), "a slow sync has the other one that syncs", tracer.stdout()[-2000:])
+        ok(ask(process, tracer, b'"type":"block"'), "a slow sync has the other one that syncs", tracer.stdout()[-2000:])
     bad.end(large)
     result = tracer.stop()
     bad.end(process)
@@ -66,6 +67,26 @@ def test_other(folder):
        "a replay has the same", again)
 
 
+def test_hang(folder):
+    """While the wait lasts, the other one's call lasts, too."""
+    large, process = start("large", folder), start("loop", folder)
+    journal = bad.scratch("hang.journal")
+    tracer = bad.Tracer("--json", "-t", "300ms", "--hang", "300ms", "--journal", journal, "-p", process.pid)
+    with SlowDisk(folder, write_iops=4) as slow:
+        slow.hold(large.pid)
+        ok(ask(process, tracer, b'"type":"hang"'), "a hang in sync has the other one that syncs", tracer.stdout()[-2000:])
+    bad.end(large)
+    result = tracer.stop()
+    bad.end(process)
+    hangs = [hang for hang in result.of("hang") if "syncers" in hang]
+    ok(hangs and [(task["pid"], task["comm"]) for task in hangs[0]["syncers"]] == [(large.pid, "python3")], "that one alone",
+       result)
+    ok(hangs and f"(pid {large.pid}) sync" in hangs[0]["cause"]["summary"], "of a hang in words, too", hangs)
+    bad.valid(result, "valid records of a hang")
+    again = bad.trace("-q", "--json", "replay", journal)
+    ok(again.of("hang") == result.of("hang"), "a replay has the same hang", again)
+
+
 bad.need_tracing()
 place = make_disk()
 if not place:
@@ -75,6 +96,7 @@ elif why_not(place):
 else:
     try:
         test_other(place)
+        test_hang(place)
     finally:
         subprocess.run(["umount", "-l", place], check=False)
 bad.done()

@@ -151,7 +151,7 @@ static struct block *in_path(uint32_t state, const char *inner, const char *path
 	return block;
 }
 
-static void check_syncers(size_t cnt, const char *want, const char *name)
+static void check_syncers(size_t cnt, uint64_t ns, const char *want, const char *name)
 {
 	struct block *block = verdict__off_cpu(JANK_STATE_DISK, 100 * MS, "fsync",
 					       STACK("k:jbd2_log_wait_commit", "c:fsync", "save"));
@@ -160,25 +160,29 @@ static void check_syncers(size_t cnt, const char *want, const char *name)
 	block->syncer_cnt = cnt;
 	for (size_t i = 0; i < cnt; i++) {
 		block->syncers[i] = verdict__task(40, 40 + (uint32_t)i, "postgres");
-		block->syncers[i].ns = 80 * MS;
+		block->syncers[i].ns = ns;
 	}
 	check_kind(block, "disk", want, name);
 }
 
 static void test_syncers(void)
 {
-	check_syncers(1,
+	check_syncers(1, 80 * MS,
 		      "main thread waited 100 ms for the disk in fsync ← save; meanwhile postgres "
 		      "(pid 40) synced files of the same device for 80.0 ms",
 		      "another one that syncs");
-	check_syncers(2,
+	check_syncers(2, 80 * MS,
 		      "main thread waited 100 ms for the disk in fsync ← save; meanwhile postgres "
 		      "(pid 40) synced files of the same device for 80.0 ms, and 1 other",
 		      "two");
-	check_syncers(3,
+	check_syncers(3, 80 * MS,
 		      "main thread waited 100 ms for the disk in fsync ← save; meanwhile postgres "
 		      "(pid 40) synced files of the same device for 80.0 ms, and 2 others",
 		      "three");
+	check_syncers(2, 0,
+		      "main thread waited 100 ms for the disk in fsync ← save; meanwhile postgres "
+		      "(pid 40) syncs files of the same device, and 1 other",
+		      "their calls last");
 }
 
 static void check_enders(size_t cnt, const char *want, const char *name)

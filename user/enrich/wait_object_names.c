@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "enrich/deadlock.h"
+#include "enrich/open_syncers.h"
 #include "enrich/partner.h"
 #include "files/proc.h"
 #include "procfs/descriptor.h"
@@ -383,5 +384,7 @@ int block_waits__name(void *ctx, struct block *block)
 		res = deadlock__find(ctx, block);
 	if (!res)
 		res = partner__find(block);
+	if (!res)
+		res = open_syncers__find(block);
 	return res ? res : name_links(block);
 }

@@ -114,6 +114,26 @@ static int take_enders(struct block *block, const Jankbpf__Block *from)
 	return 0;
 }
 
+/* Of a hang: what the records know of them is included. */
+static int take_syncers(struct block *block, const Jankbpf__Block *from)
+{
+	if (block->type != BLOCK_HANG || !from->n_syncers || from->n_syncers > SYNCER_MAX)
+		return 0;
+	tasks__free(block->syncers, block->syncer_cnt);
+	block->syncer_cnt = 0;
+	block->syncers = calloc(from->n_syncers, sizeof(*block->syncers));
+	if (!block->syncers)
+		return -ENOMEM;
+	for (; block->syncer_cnt < from->n_syncers; block->syncer_cnt++) {
+		const Jankbpf__Preemptor *task = from->syncers[block->syncer_cnt];
+		struct other_task *ret = &block->syncers[block->syncer_cnt];
+
+		take_task(ret, task->pid, task->tid, task->comm);
+		ret->ns = task->ns;
+	}
+	return 0;
+}
+
 static void clear_field(ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 {
 	char *quantifier = (char *)message + field->quantifier_offset;
@@ -176,7 +196,9 @@ int answers__take_waited(struct block *block, const Jankbpf__Block *from)
 	if (!res)
 		res = take_preemptors(block->preemptors, block->preemptor_cnt, from->preemptors,
 				      from->n_preemptors);
-	return res ? res : take_enders(block, from);
+	if (!res)
+		res = take_enders(block, from);
+	return res ? res : take_syncers(block, from);
 }
 
 static uint32_t state_of(const char *name)

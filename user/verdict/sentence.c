@@ -326,7 +326,10 @@ static void add_clause(struct strbuf *sb, const struct analysis *analysis, size_
 		add_wait(&c);
 }
 
-/* Adds "; meanwhile x (pid 12) synced files of the same device for 80 ms, and 2 others". */
+/*
+ * Adds "; meanwhile x (pid 12) synced files of the same device for 80 ms, and 2 others". One that
+ * is in its call during a hang syncs now.
+ */
 static void add_syncers(struct strbuf *sb, const struct block *block)
 {
 	const struct other_task *first = block->syncers;
@@ -335,8 +338,10 @@ static void add_syncers(struct strbuf *sb, const struct block *block)
 		return;
 	strbuf__adds(sb, "; meanwhile ");
 	words__add_task(sb, block, first, NULL);
-	strbuf__adds(sb, " synced files of the same device for ");
-	clock__add_duration(sb, first->ns);
+	strbuf__adds(sb, first->ns ? " synced files of the same device for "
+				   : " syncs files of the same device");
+	if (first->ns)
+		clock__add_duration(sb, first->ns);
 	if (block->syncer_cnt > 1)
 		strbuf__addf(sb, ", and %zu other%s", block->syncer_cnt - 1,
 			     block->syncer_cnt > 2 ? "s" : "");

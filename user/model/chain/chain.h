@@ -37,6 +37,9 @@ struct chain_ask {
 int syncers__find(const struct thread_history *history, const struct chain_ask *ask,
 		  struct other_task **ret, size_t *ret_cnt);
 
+/* Is it fsync, or another call that syncs the file of its first argument? */
+bool syncers__is_call(int32_t syscall);
+
 /*
  * Explains one wait: among waits that another thread may have caused, the longest one of the state
  * with the most time. 0 or -ENOMEM; the caller owns the links in both cases.

@@ -2,7 +2,7 @@
 /*
  * A file system has one journal for all of its files, so a sync of a small file may wait for
  * another program's large one. Only what the watch has seen counts: a thread that was still in its
- * call when the wait ended may be missing.
+ * call when the wait ended may be missing. Those of a hang: enrich/open_syncers.h.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #define LEAST_PART 10
 
-static bool syncs(int32_t syscall)
+bool syncers__is_call(int32_t syscall)
 {
 	static const char *const names[] = { "fsync", "fdatasync", "syncfs", "sync_file_range" };
 	const char *name = sample__syscall_name(syscall);
@@ -26,7 +26,7 @@ static bool syncs(int32_t syscall)
 
 static bool is_sync(const struct wait *wait)
 {
-	return wait->state == JANK_STATE_DISK && syncs(wait->syscall) && wait->waited &&
+	return wait->state == JANK_STATE_DISK && syncers__is_call(wait->syscall) && wait->waited &&
 	       wait->waited->hdr.flags & JANK_WAITED_FILE && wait->waited->dev;
 }
 
