@@ -49,7 +49,7 @@ static __always_inline void iter__send_open_span(struct jank_stack_buf *buf, str
 	wait_object__send(&buf->rec, &t->await, task);
 	if (jank_conf.copy_sz)
 		copy_user_stack__send(buf->rec.hdr.tid, buf->rec.t_ns);
-	stack__complete(buf, task);
+	stack__complete(buf, task, true);
 	buf->rec.ns = now - buf->rec.t_ns;
 	buf->rec.hdr.ts_ns = now;
 	buf->rec.hdr.flags |= JANK_STACK_OPEN;

@@ -289,6 +289,14 @@ struct jank_other {
 	struct jank_await await;
 	struct jank_stack_buf span;
 };
+/* A thread's rest from the watch (watch_rest.bpf.h). */
+struct jank_watch_rest {
+	__u32 tid; /* the machine's number */
+	__u32 pad;
+	__u64 watch_ns; /* jank_watch_start_ns of its watch */
+	__u64 until_ns;
+	__u64 left_ns; /* when it left the CPU last in this rest; 0: not yet */
+};
 /* Part of waker_watch.bpf.h's state for each CPU. */
 struct jank_watch {
 	__u32 token_cnt; /* of the period that began at paid_ns */

@@ -30,6 +30,7 @@ struct jank_ring_map jank_ring SEC(".maps");
 struct jank_lost_map jank_lost SEC(".maps");
 struct jank_slices_map jank_slices SEC(".maps");
 struct jank_others_map jank_others SEC(".maps");
+struct jank_rests_map jank_rests SEC(".maps");
 struct jank_nests_map jank_nests SEC(".maps");
 struct jank_watch_map jank_watch SEC(".maps");
 struct jank_copies_map jank_copies SEC(".maps");

@@ -181,6 +181,12 @@ struct jank_others_map {
 	__type(key, __u32);
 	__type(value, struct jank_other);
 };
+struct jank_rests_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, JANK_OTHER_MAX);
+	__type(key, __u32);
+	__type(value, struct jank_watch_rest);
+};
 struct jank_nests_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, JANK_NEST_CNT);
@@ -294,6 +300,7 @@ extern struct jank_ring_map jank_ring SEC(".maps");
 extern struct jank_lost_map jank_lost SEC(".maps");
 extern struct jank_slices_map jank_slices SEC(".maps");
 extern struct jank_others_map jank_others SEC(".maps");
+extern struct jank_rests_map jank_rests SEC(".maps");
 extern struct jank_nests_map jank_nests SEC(".maps");
 extern struct jank_watch_map jank_watch SEC(".maps");
 extern struct jank_copies_map jank_copies SEC(".maps");

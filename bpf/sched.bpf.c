@@ -13,8 +13,25 @@
  * functions has both in one program (FEATURE_TAIL_CALLS).
  */
 
-/* The task that leaves the CPU. now: 0: the time is read if it is needed. */
-static __always_inline void sched__left(__u64 *ctx, struct task_struct *task, bool preempt, u64 now)
+/* WATCH_REST_* of the switch: what the watch does not want. */
+static __always_inline int sched__rests_of(struct task_struct *prev, struct task_struct *next)
+{
+	return waker_watch__is_on() ? watch_rest__of_switch(KREAD(prev, pid), KREAD(next, pid))
+				    : WATCH_REST_BOTH;
+}
+
+/* The same where it is not asked. */
+static __always_inline int sched__no_rests(void)
+{
+	return waker_watch__is_on() ? 0 : WATCH_REST_BOTH;
+}
+
+/*
+ * The task that leaves the CPU. now: 0: the time is read if it is needed. rests: WATCH_REST_*, here
+ * and below.
+ */
+static __always_inline void sched__left(__u64 *ctx, struct task_struct *task, bool preempt, u64 now,
+					int rests)
 {
 	struct jank_thread *t = filter__maybe(task) ? thread__get(task) : NULL;
 
@@ -35,7 +52,7 @@ static __always_inline void sched__left(__u64 *ctx, struct task_struct *task, bo
 		now = bpf_ktime_get_ns();
 		park__considers(t, now);
 	}
-	if (waker_watch__is_on()) {
+	if (!(rests & WATCH_REST_LEFT)) {
 		if (!now)
 			now = bpf_ktime_get_ns();
 		waker_watch__leave(ctx, task, preempt, compat__switch_state(ctx, task), now);
@@ -43,7 +60,7 @@ static __always_inline void sched__left(__u64 *ctx, struct task_struct *task, bo
 }
 
 /* The task that gets the CPU. */
-static __always_inline void sched__came(struct task_struct *task)
+static __always_inline void sched__came(struct task_struct *task, int rests)
 {
 	struct jank_thread *t = filter__maybe(task) ? thread__get(task) : NULL;
 	u64 now = bpf_ktime_get_ns();
@@ -63,16 +80,16 @@ static __always_inline void sched__came(struct task_struct *task)
 		else if (t->phase == JANK_PHASE_CANDIDATE && t->parks & JANK_PARKS_MAIN)
 			park__meets(t, task, now);
 	}
-	if (waker_watch__is_on())
+	if (!(rests & WATCH_REST_CAME))
 		waker_watch__arrive(task, now);
 }
 
 /* Does its arrival need no more than what is done here? */
-static __always_inline bool sched__came_plainly(struct task_struct *task)
+static __always_inline bool sched__came_plainly(struct task_struct *task, int rests)
 {
 	struct jank_thread *t = filter__maybe(task) ? thread__get(task) : NULL;
 
-	if (waker_watch__is_on() && !waker_watch__lets_arrive(task))
+	if (!(rests & WATCH_REST_CAME) && !waker_watch__lets_arrive(task))
 		return false;
 	if (!t)
 		return true;
@@ -84,11 +101,11 @@ static __always_inline bool sched__came_plainly(struct task_struct *task)
 	return true;
 }
 
-static __always_inline int sched__arrives(__u64 *ctx, struct task_struct *task)
+static __always_inline int sched__arrives(__u64 *ctx, struct task_struct *task, int rests)
 {
 	struct jank_thread *t;
 
-	if (sched__came_plainly(task))
+	if (sched__came_plainly(task, rests))
 		return 0;
 	bpf_tail_call(ctx, &jank_tails, JANK_TAIL_ARRIVE);
 	t = thread__get(task); /* it is not loaded yet */
@@ -98,7 +115,8 @@ static __always_inline int sched__arrives(__u64 *ctx, struct task_struct *task)
 }
 
 /* The same for a task that leaves the CPU. */
-static __always_inline bool sched__left_plainly(__u64 *ctx, struct task_struct *task, bool preempt)
+static __always_inline bool sched__left_plainly(__u64 *ctx, struct task_struct *task, bool preempt,
+						int rests)
 {
 	struct jank_thread *t = filter__maybe(task) ? thread__get(task) : NULL;
 	unsigned int state;
@@ -108,7 +126,7 @@ static __always_inline bool sched__left_plainly(__u64 *ctx, struct task_struct *
 	if (t && t->start_ns)
 		return sched__waits_in_epoll(t, task, preempt, compat__switch_state(ctx, task));
 	if ((t && t->parks && t->phase == JANK_PHASE_CANDIDATE) ||
-	    (waker_watch__is_on() && !waker_watch__lets_leave(task)))
+	    (!(rests & WATCH_REST_LEFT) && !waker_watch__lets_leave(task)))
 		return false;
 	if (t && thread__waits(t)) {
 		state = compat__switch_state(ctx, task);
@@ -123,30 +141,33 @@ int jank_on_switch(__u64 *ctx)
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	bool preempt = ctx[0];
 	u64 now = history__is_on() ? history__switch(ctx, prev, next, preempt) : 0;
+	int rests = sched__rests_of(prev, next);
 	struct jank_thread *t;
 
 	slices__switch(prev, next, now);
-	if (!sched__left_plainly(ctx, prev, preempt)) {
+	if (!sched__left_plainly(ctx, prev, preempt, rests)) {
 		bpf_tail_call(ctx, &jank_tails, JANK_TAIL_LEAVE);
 		t = thread__get(prev); /* it is not loaded yet */
 		if (t && t->start_ns)
 			sched__leave_plainly(t, prev, preempt, compat__switch_state(ctx, prev),
 					     bpf_ktime_get_ns());
 	}
-	return sched__arrives(ctx, next);
+	return sched__arrives(ctx, next, rests);
 }
 
 TRACEPOINT("sched_switch")
 int jank_at_leave(__u64 *ctx)
 {
-	sched__left(ctx, (void *)ctx[1], ctx[0], 0);
-	return sched__arrives(ctx, (void *)ctx[2]);
+	int rests = sched__no_rests();
+
+	sched__left(ctx, (void *)ctx[1], ctx[0], 0, rests);
+	return sched__arrives(ctx, (void *)ctx[2], rests);
 }
 
 TRACEPOINT("sched_switch")
 int jank_at_arrive(__u64 *ctx)
 {
-	sched__came((void *)ctx[2]);
+	sched__came((void *)ctx[2], sched__no_rests());
 	return 0;
 }
 
@@ -159,9 +180,11 @@ int jank_on_switch_whole(__u64 *ctx)
 	bool preempt = ctx[0];
 	u64 now = history__is_on() ? history__switch(ctx, prev, next, preempt) : 0;
 
+	int rests = sched__rests_of(prev, next);
+
 	slices__switch(prev, next, now);
-	sched__left(ctx, prev, preempt, now);
-	sched__came(next);
+	sched__left(ctx, prev, preempt, now, rests);
+	sched__came(next, rests);
 	return 0;
 }
 #endif
@@ -210,7 +233,8 @@ int BPF_PROG(jank_on_waking, struct task_struct *task)
 	}
 	if (t && t->start_ns)
 		noted = sched__wake(ctx, t, task, now);
-	else if (waker_watch__is_on() && !waker_watch__lets_wake(task, now))
+	else if (waker_watch__is_on() && !watch_rest__goes_on(KREAD(task, pid), now) &&
+		 !waker_watch__lets_wake(task, now))
 		noted = waker_watch__wake(ctx, task, now);
 	if (noted)
 		waker_watch__send_waker(ctx, noted, task, now);

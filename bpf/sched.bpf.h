@@ -431,7 +431,7 @@ static __noinline int sched__send_span(struct jank_thread *t, struct task_struct
 		wait_object__send(rec, &t->await, task);
 	if (jank_conf.copy_sz && rec->user_cnt) /* 0: sched__leave_plainly */
 		copy_user_stack__send(pids__tid(task), rec->t_ns);
-	stack__complete(&t->span, task);
+	stack__complete(&t->span, task, true);
 	if (runnable_ns >= jank_conf.span_min_ns)
 		slices__append(&t->span, now - runnable_ns, now, pids__tid(task));
 	rec->hdr.size = stack__size(rec);

@@ -118,13 +118,17 @@ static __always_inline void stack__take_kernel(void *ctx, struct jank_stack_buf 
 #endif
 }
 
-static __always_inline __u32 stack__kernel_cnt(struct jank_stack_buf *buf, struct task_struct *task)
+/* wanted: is it worth a walk, if it was not taken before? */
+static __always_inline __u32 stack__kernel_cnt(struct jank_stack_buf *buf, struct task_struct *task,
+					       bool wanted)
 {
 #ifdef JANK_PLAIN
 	__u32 cnt = buf->rec.kernel_cnt;
 
 	return cnt > JANK_KSTACK_MAX ? JANK_KSTACK_MAX : cnt;
 #else
+	if (!wanted)
+		return 0;
 	return stack__cnt(bpf_get_task_stack(task, buf->tail, JANK_KSTACK_MAX * sizeof(__u64), 0),
 			  JANK_KSTACK_MAX);
 #endif
@@ -135,9 +139,10 @@ static __always_inline __u32 stack__kernel_cnt(struct jank_stack_buf *buf, struc
  * space for the longest kernel stack. bpf_probe_read_kernel copies upwards, so the two areas may
  * overlap.
  */
-static __always_inline void stack__complete(struct jank_stack_buf *buf, struct task_struct *task)
+static __always_inline void stack__complete(struct jank_stack_buf *buf, struct task_struct *task,
+					    bool with_kernel)
 {
-	__u32 kernel_cnt = stack__kernel_cnt(buf, task);
+	__u32 kernel_cnt = stack__kernel_cnt(buf, task, with_kernel);
 	__u32 user_sz = (buf->rec.user_cnt & JANK_USTACK_MAX) * sizeof(__u64);
 
 	bpf_probe_read_kernel(&buf->tail[kernel_cnt], user_sz, &buf->tail[JANK_KSTACK_MAX]);

@@ -67,10 +67,10 @@ static __always_inline bool waker_watch__knows(struct jank_other *other, struct 
  * may have read its clock on another CPU.
  */
 static __always_inline bool waker_watch__needs(const struct jank_other *other, __u32 tid, u64 t_ns,
-					       u64 now)
+					       u64 now, bool with_stack)
 {
 	return t_ns && (s64)(now - t_ns) >= (s64)jank_conf.span_min_ns &&
-	       !watch_budget__is_covered(other, tid, t_ns, now);
+	       !watch_budget__is_covered(other, tid, t_ns, now, with_stack);
 }
 
 static __always_inline void waker_watch__open(struct jank_other *other, struct task_struct *task,
@@ -131,7 +131,7 @@ WALKED_ONCE int waker_watch__passes(__u32 tid, u64 t_ns, u64 now)
 	const struct jank_other *other = waker_watch__place(tid);
 
 	return other && *(volatile __u32 *)&other->tid != tid &&
-	       !waker_watch__needs(other, tid, t_ns, now);
+	       !waker_watch__needs(other, tid, t_ns, now, false);
 }
 
 /*
@@ -278,7 +278,7 @@ static __always_inline u64 waker_watch__missed_since(const struct jank_other *ot
 {
 	u64 t_ns = queue_clock__sleeps_since(task, now);
 
-	if (!waker_watch__needs(other, pids__tid(task), t_ns, now))
+	if (!waker_watch__needs(other, pids__tid(task), t_ns, now, false))
 		return 0;
 	if (!watch_budget__holds_other(other, pids__tid(task)) || !other->woken_ns)
 		return t_ns;
@@ -359,7 +359,7 @@ static __noinline int waker_watch__collect(struct jank_watch *watch, struct jank
 	bool known = waker_watch__knows(other, task);
 	u64 since_ns = known ? other->span.rec.t_ns : queue_clock__waits_since(task, now);
 
-	if (!waker_watch__needs(other, pids__tid(task), since_ns, now))
+	if (!waker_watch__needs(other, pids__tid(task), since_ns, now, known))
 		return false;
 	if (known)
 		return waker_watch__take(watch, other, pids__tid(task));
@@ -370,28 +370,16 @@ static __noinline int waker_watch__collect(struct jank_watch *watch, struct jank
 	return true;
 }
 
-/* A thread without a dispatch gets the CPU. */
-static __noinline int waker_watch__arrive(struct task_struct *task, u64 now)
+/*
+ * Sends the span of a thread that gets the CPU, which waker_watch__collect has copied. The walk of
+ * the kernel's stack takes half of the time: short spans have it in the thread's first record.
+ */
+static __noinline int waker_watch__send(struct jank_watch *watch, struct task_struct *task,
+					bool first, u64 now)
 {
-	struct jank_watch *watch = waker_watch__own();
-	struct jank_rec_stack *rec;
-	struct jank_other *other;
+	struct jank_rec_stack *rec = &watch->buf.rec;
 	__u32 tid = pids__tid(task);
-	bool got;
 
-	if (!watch || !waker_watch__minds(task))
-		return 0;
-	other = waker_watch__place(tid);
-	if (!other)
-		return 0;
-	got = waker_watch__collect(watch, other, task, now);
-	if (*(volatile __u32 *)&other->tid == tid)
-		other->tid = 0;
-	if (!got)
-		return 0;
-	watch_budget__claim(other, tid);
-	other->sent_ns = now;
-	rec = &watch->buf.rec;
 	rec->hdr.ts_ns = now;
 	rec->ns = now - rec->t_ns;
 	if (rec->state == JANK_STATE_RUNNABLE)
@@ -406,7 +394,7 @@ static __noinline int waker_watch__arrive(struct task_struct *task, u64 now)
 		wait_object__send(rec, &watch->await, task);
 	if (jank_conf.copy_sz)
 		copy_user_stack__send_other(tid, rec->t_ns);
-	stack__complete(&watch->buf, task);
+	stack__complete(&watch->buf, task, first || rec->ns >= JANK_OTHER_SHORT_NS);
 	waker_watch__add_times(rec, task, now);
 	rec->prio = facts__prio(task);
 	if (rec->runnable_ns >= jank_conf.span_min_ns)
@@ -414,6 +402,32 @@ static __noinline int waker_watch__arrive(struct task_struct *task, u64 now)
 	rec->hdr.size = stack__size(rec);
 	script__send_taken(task, rec->t_ns, now);
 	return record__send_other(&watch->buf, rec->hdr.size);
+}
+
+/* A thread without a dispatch gets the CPU. */
+static __noinline int waker_watch__arrive(struct task_struct *task, u64 now)
+{
+	struct jank_watch *watch = waker_watch__own();
+	struct jank_other *other;
+	__u32 tid = pids__tid(task);
+	bool got, first;
+
+	if (!watch || !waker_watch__minds(task))
+		return 0;
+	other = waker_watch__place(tid);
+	if (!other)
+		return 0;
+	got = waker_watch__collect(watch, other, task, now);
+	if (*(volatile __u32 *)&other->tid == tid)
+		other->tid = 0;
+	if (got) {
+		watch_budget__claim(other, tid);
+		first = other->sent_ns < jank_watch_start_ns;
+		other->sent_ns = now;
+		waker_watch__send(watch, task, first, now);
+	}
+	watch_budget__let_rest(other, tid, task, now);
+	return 0;
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include "bpf/pids.bpf.h"
 #include "bpf/queue_clock.bpf.h"
 #include "bpf/record.bpf.h"
+#include "bpf/watch_rest.bpf.h"
 
 /*
  * Most threads leave for a short time, again and again. A span below JANK_OTHER_SHORT_NS needs no
@@ -55,24 +56,32 @@ static __always_inline void watch_budget__claim(struct jank_other *other, __u32 
 	other->sent_ns = 0;
 }
 
-/* Counts a stack of the slot's thread. */
+/*
+ * Counts a stack of the slot's thread. The next one is due before the thread needs a record, which
+ * then has it.
+ */
 static __always_inline void watch_budget__count_stack(struct jank_other *other, u64 now)
 {
-	u64 rest_ns = jank_watch_rest_ns, rested_ns = now - (WATCH_BURST - 1) * rest_ns;
+	u64 rest_ns = jank_watch_rest_ns - jank_watch_rest_ns / 8,
+	    rested_ns = now - (WATCH_BURST - 1) * rest_ns;
 
 	if (other->paid_ns < rested_ns)
 		other->paid_ns = rested_ns;
 	other->paid_ns += rest_ns;
 }
 
-/* Do the times of the thread's other records account for its span since t_ns? */
+/*
+ * Do the times of the thread's other records account for its span since t_ns? with_stack: a stack
+ * was taken for it, and is used if most of the time to the next record is over.
+ */
 static __always_inline bool watch_budget__is_covered(const struct jank_other *other, __u32 tid,
-						     u64 t_ns, u64 now)
+						     u64 t_ns, u64 now, bool with_stack)
 {
+	u64 rest_ns = jank_watch_rest_ns - (with_stack ? jank_watch_rest_ns / 4 : 0);
 	u64 start_ns = jank_watch_start_ns;
 
 	return other->last_tid == tid && other->sent_ns >= start_ns &&
-	       now - other->sent_ns < jank_watch_rest_ns && now - t_ns < JANK_OTHER_SHORT_NS &&
+	       now - other->sent_ns < rest_ns && now - t_ns < JANK_OTHER_SHORT_NS &&
 	       now - start_ns > WATCH_EACH_NS;
 }
 
@@ -80,6 +89,19 @@ static __always_inline bool watch_budget__is_covered(const struct jank_other *ot
 static __always_inline bool watch_budget__rests(const struct jank_other *other, __u32 tid, u64 now)
 {
 	return other->last_tid == tid && other->paid_ns > now;
+}
+
+/* The thread gets the CPU: does it need neither a stack nor the record of a short span for now? */
+static __always_inline void watch_budget__let_rest(const struct jank_other *other, __u32 tid,
+						   struct task_struct *task, u64 now)
+{
+	u64 until_ns = other->sent_ns + jank_watch_rest_ns;
+
+	if (other->paid_ns < until_ns)
+		until_ns = other->paid_ns;
+	if (other->last_tid == tid && other->sent_ns >= jank_watch_start_ns && until_ns > now &&
+	    now - jank_watch_start_ns > WATCH_EACH_NS && queue_clock__knows(task))
+		watch_rest__begin(KREAD(task, pid), until_ns);
 }
 
 /* Is the stack of a thread that does not rest taken? */

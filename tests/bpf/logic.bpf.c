@@ -224,6 +224,10 @@ int logic_watch(struct logic_step *ctx)
 	case LOGIC_OTHER_ARRIVE:
 		waker_watch__arrive(task, ctx->now_ns);
 		break;
+	case LOGIC_OTHER_RESTS:
+		ctx->key = watch_rest__leaves(KREAD(task, pid), ctx->now_ns) |
+			   watch_rest__goes_on(KREAD(task, pid), ctx->now_ns + ctx->arg) << 1;
+		break;
 	}
 	return 0;
 }

@@ -42,12 +42,13 @@ struct logic_bucket {
 	X(OTHER_LEAVE) /* it leaves the CPU at now_ns, without a dispatch */                       \
 	X(OTHER_WAKE)                                                                              \
 	X(OTHER_ARRIVE)                                                                            \
-	X(CLOSE) /* its dispatch ends at now_ns */                                                 \
-	X(FILL)	 /* its counter number ret is at arg */                                            \
-	X(COUNT) /* nothing; only these three fill `counted` */                                    \
-	X(MARK)	 /* user space does not want its loop */                                           \
-	X(LOOK)	 /* nothing; return its state */                                                   \
-	X(RESET) /* it becomes a new thread */
+	X(OTHER_RESTS) /* it leaves at now_ns, and is back after arg: `key` has WATCH_REST_* */    \
+	X(CLOSE)       /* its dispatch ends at now_ns */                                           \
+	X(FILL)	       /* its counter number ret is at arg */                                      \
+	X(COUNT)       /* nothing; only these three fill `counted` */                              \
+	X(MARK)	       /* user space does not want its loop */                                     \
+	X(LOOK)	       /* nothing; return its state */                                             \
+	X(RESET)       /* it becomes a new thread */
 #define LOGIC_X_STEP(NAME) LOGIC_##NAME,
 enum { LOGIC_STEPS(LOGIC_X_STEP) };
 #undef LOGIC_X_STEP

@@ -261,6 +261,34 @@ static void test_burst(void)
 	is_uint(event.stack.rec.t_ns, now + 17 * MS, "the first eight stacks are taken");
 }
 
+#define RESTS(from, len) STEP(OTHER_RESTS, .now_ns = now + (from), .arg = (len)).key
+
+/* Of its stacks 14 ms, of its records 16 ms, are from one to the next. */
+static void test_rest(void)
+{
+	begin(JANK_CLASS_SOCKET);
+	is_uint(RESTS(MS, MS), 0, "a thread that was not seen does not rest");
+	UNDISTURBED({
+		STEP(WATCH, .now_ns = now, .arg = 100);
+		for (int i = 0; i < 8; i++)
+			SPAN_AT((10 + 2 * i) * MS, MS);
+	});
+	is_uint(RESTS(26 * MS, MS), 0, "nor one that needs a stack");
+	UNDISTURBED({ SPAN_AT(26 * MS, MS); });
+	is_uint(RESTS(30 * MS, 7 * MS), 3, "it rests, and is off the CPU for a short time");
+	is_uint(RESTS(30 * MS, 9 * MS), 1, "until its next stack");
+	is_uint(RESTS(38 * MS, MS), 0, "it has rested");
+	STEP(WATCH, .now_ns = now + 1, .arg = 100);
+	is_uint(RESTS(30 * MS, MS), 0, "another watch");
+	begin_in(class_ + 1, JANK_CLASS_SOCKET);
+	UNDISTURBED({
+		STEP(WATCH, .now_ns = now, .arg = 100);
+		for (int i = 0; i < 9; i++)
+			SPAN_AT((10 + 2 * i) * MS, MS);
+	});
+	is_uint(RESTS(30 * MS, MS), 0, "nor one of another class");
+}
+
 /* The slot still has the time before. */
 static void test_stale(void)
 {
@@ -409,6 +437,7 @@ int main(void)
 	test_unknown();
 	test_covered();
 	test_burst();
+	test_rest();
 	test_stale();
 	test_tokens();
 	test_file();
