@@ -873,6 +873,8 @@ struct jank_exec {
 	__u32 parent; /* by the machine's number; 0: it has its own program */
 	__u16 looped; /* JANK_LOOPED_* */
 	__u16 made;   /* it has a jank_startup */
+	__u32 tgid;   /* of the process that has the entry; 0: free */
+	__u32 pad;
 };
 #define JANK_LOOPED_MAIN  1 /* the main thread waits in a loop */
 #define JANK_LOOPED_OTHER 2 /* another one does */

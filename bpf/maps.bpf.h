@@ -88,7 +88,8 @@ struct jank_openings_map {
 };
 /* Processes that began recently, and the start-ups that have a dispatch. */
 struct jank_execs_map {
-	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, JANK_EXEC_MAX);
 	__type(key, __u32);
 	__type(value, struct jank_exec);

@@ -223,7 +223,7 @@ static __always_inline struct jank_thread *
 opening__start_up(struct jank_thread *t, struct task_struct *task, struct jank_opening *opening)
 {
 	__u32 tgid = pids__tgid(task);
-	struct jank_exec *exec = bpf_map_lookup_elem(&jank_execs, &tgid);
+	struct jank_exec *exec = startup__exec_of(tgid);
 
 	if (!exec || exec->looped)
 		return t;

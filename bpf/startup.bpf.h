@@ -46,26 +46,65 @@ static __always_inline struct jank_startup *startup__of(struct task_struct *task
 	return bpf_map_lookup_elem(&jank_startups, &tgid);
 }
 
-/* --- processes that began lately */
+/*
+ * --- processes that began lately: an entry is found by the last bits of the process's number, in
+ * one of two places, an odd number apart. Most processes are short, and a hash would take locks for
+ * each. Of two that begin at the same moment and in the same place one may be missing.
+ */
+
+static __always_inline struct jank_exec *startup__exec_at(__u32 at)
+{
+	at &= JANK_EXEC_MAX - 1;
+	return bpf_map_lookup_elem(&jank_execs, &at);
+}
+
+static __always_inline struct jank_exec *startup__second_exec(__u32 tgid)
+{
+	return startup__exec_at(tgid + (tgid / JANK_EXEC_MAX * 31 | 1));
+}
+
+/* NULL: the process began long ago, or had no room. */
+static __always_inline struct jank_exec *startup__exec_of(__u32 tgid)
+{
+	struct jank_exec *exec = startup__exec_at(tgid);
+
+	if (exec && exec->tgid != tgid)
+		exec = startup__second_exec(tgid);
+	return exec && exec->tgid == tgid ? exec : NULL;
+}
+
+static __always_inline bool startup__is_free(const struct jank_exec *exec, u64 now)
+{
+	return !exec->tgid || now - exec->own_ns > JANK_EXEC_NS;
+}
+
+/* An entry for a process without one; the caller fills it. NULL: no room. */
+static __always_inline struct jank_exec *startup__new_exec(__u32 tgid, u64 now)
+{
+	struct jank_exec *exec = startup__exec_at(tgid);
+
+	if (exec && !startup__is_free(exec, now))
+		exec = startup__second_exec(tgid);
+	return exec && startup__is_free(exec, now) ? exec : NULL;
+}
 
 /* The current task has a new program. */
 static __always_inline void startup__exec(struct task_struct *task, u64 now)
 {
 	__u32 tgid = pids__tgid(task);
-	struct jank_exec blank = {}, *exec = bpf_map_lookup_elem(&jank_execs, &tgid);
+	struct jank_exec *exec = startup__exec_of(tgid);
 
-	if (!exec) { /* it began long ago, or is not traced as before */
-		bpf_map_update_elem(&jank_execs, &tgid, &blank, BPF_ANY);
-		exec = bpf_map_lookup_elem(&jank_execs, &tgid);
-		if (!exec)
-			return;
-	}
-	if (exec->made)
+	if (exec && exec->made)
 		bpf_map_delete_elem(&jank_startups, &tgid);
+	if (!exec) /* it began long ago, or is not traced as before */
+		exec = startup__new_exec(tgid, now);
+	if (!exec)
+		return;
 	*exec = (struct jank_exec){
 		.begin_ns = now,
 		.own_ns = now,
 		.cpu_ns = KREAD(task, se.sum_exec_runtime),
+		.tgid = tgid,
 	};
 }
 
@@ -94,32 +133,38 @@ static __always_inline void startup__settle(struct jank_exec *exec, struct task_
 /* The parent may itself be a child that is about to be left: a daemon forks twice. */
 static __always_inline void startup__fork(struct task_struct *parent, __u32 tgid, __u32 child_tgid)
 {
-	struct jank_exec exec = { .begin_ns = bpf_ktime_get_ns(), .parent = KREAD(parent, tgid) };
-	struct jank_exec *known = bpf_map_lookup_elem(&jank_execs, &tgid);
-	u64 sum = KREAD(parent, se.sum_exec_runtime);
+	u64 now = bpf_ktime_get_ns(), sum = KREAD(parent, se.sum_exec_runtime);
+	struct jank_exec *known = startup__exec_of(tgid);
+	struct jank_exec *exec = startup__new_exec(child_tgid, now);
 
-	exec.own_ns = exec.begin_ns;
-	if (known && !known->looped) {
-		startup__settle(known, parent);
-		if (known->origin_ns && exec.begin_ns - known->begin_ns < STARTUP_FORKS_NS) {
-			exec.origin_ns = known->origin_ns;
-			exec.origin_cpu_ns = known->origin_cpu_ns - sum;
-		} else {
-			exec.origin_ns = known->begin_ns;
-			exec.origin_cpu_ns = known->cpu_ns - sum;
-		}
+	if (!exec)
+		return;
+	*exec = (struct jank_exec){
+		.begin_ns = now,
+		.own_ns = now,
+		.parent = KREAD(parent, tgid),
+		.tgid = child_tgid,
+	};
+	if (!known || known->looped)
+		return;
+	startup__settle(known, parent);
+	if (known->origin_ns && now - known->begin_ns < STARTUP_FORKS_NS) {
+		exec->origin_ns = known->origin_ns;
+		exec->origin_cpu_ns = known->origin_cpu_ns - sum;
+	} else {
+		exec->origin_ns = known->begin_ns;
+		exec->origin_cpu_ns = known->cpu_ns - sum;
 	}
-	bpf_map_update_elem(&jank_execs, &child_tgid, &exec, BPF_ANY);
 }
 
 static __always_inline void startup__exit(__u32 tgid)
 {
-	const struct jank_exec *exec = bpf_map_lookup_elem(&jank_execs, &tgid);
+	struct jank_exec *exec = startup__exec_of(tgid);
 
 	if (!exec || exec->made)
 		bpf_map_delete_elem(&jank_startups, &tgid);
 	if (exec)
-		bpf_map_delete_elem(&jank_execs, &tgid);
+		exec->tgid = 0;
 }
 
 /* NULL: too many start up. */
@@ -377,7 +422,7 @@ WALKED_ONCE_BY_POINTER int startup__looped(struct jank_thread *t, u64 now)
 		return 0;
 	if (pids__tid(task) == tgid)
 		kind = JANK_LOOPED_MAIN;
-	exec = bpf_map_lookup_elem(&jank_execs, &tgid);
+	exec = startup__exec_of(tgid);
 	if (exec && !s) {
 		startup__settle(exec, task);
 		end_ns = startup__waits_since(exec, t->loop, kind, now);

@@ -24,7 +24,7 @@ static __always_inline struct jank_startup *startup__begin(struct jank_thread *t
 
 	if (!startup__on() || pids__tid(task) != tgid || t->trial)
 		return NULL;
-	exec = bpf_map_lookup_elem(&jank_execs, &tgid);
+	exec = startup__exec_of(tgid);
 	if (!exec || exec->looped || now <= exec->begin_ns || !startup__is_near(exec, now))
 		return NULL;
 	startup__settle(exec, task);

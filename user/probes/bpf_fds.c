@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define EMPTY_RUNS  2000
@@ -261,15 +262,19 @@ void bpf_counters__each_share(int map_fd,
 
 /* --- dispatches that were open before the trace */
 
+#define EXECS_SZ (JANK_EXEC_MAX * sizeof(struct jank_exec))
+
 void opening_bpf_fds__close(struct opening_bpf_fds *maps)
 {
 	if (maps->openings_fd >= 0)
 		close(maps->openings_fd);
 	if (maps->copies_fd >= 0)
 		close(maps->copies_fd);
+	if (maps->execs)
+		munmap(maps->execs, EXECS_SZ);
 	if (maps->execs_fd >= 0)
 		close(maps->execs_fd);
-	*maps = (struct opening_bpf_fds){ -1, -1, -1 };
+	*maps = (struct opening_bpf_fds){ -1, -1, -1, NULL };
 }
 
 int opening_bpf_fds__put(const struct opening_bpf_fds *maps, uint32_t tid,
@@ -288,30 +293,66 @@ void opening_bpf_fds__drop(const struct opening_bpf_fds *maps, uint32_t tid)
 	bpf_map_delete_elem(maps->openings_fd, &tid);
 }
 
+int opening_bpf_fds__map_execs(struct opening_bpf_fds *maps)
+{
+	void *memory = mmap(NULL, EXECS_SZ, PROT_READ | PROT_WRITE, MAP_SHARED, maps->execs_fd, 0);
+
+	if (memory == MAP_FAILED)
+		return -errno;
+	maps->execs = memory;
+	return 0;
+}
+
+/* The probes may give the entry to another process meanwhile. */
+static bool copy_exec(const struct jank_exec *exec, struct jank_exec *ret)
+{
+	uint32_t pid = __atomic_load_n(&exec->tgid, __ATOMIC_ACQUIRE);
+
+	if (!pid)
+		return false;
+	*ret = *exec;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return ret->tgid == pid && __atomic_load_n(&exec->tgid, __ATOMIC_RELAXED) == pid;
+}
+
 size_t opening_bpf_fds__execs(const struct opening_bpf_fds *maps, uint32_t *pids,
 			      struct jank_exec *execs, size_t max)
 {
-	uint32_t key, *at = NULL;
 	size_t cnt = 0;
 
-	/* an entry that is removed meanwhile begins the list again */
-	for (size_t i = 0; i < JANK_EXEC_MAX && cnt < max; i++, at = &key) {
-		if (bpf_map_get_next_key(maps->execs_fd, at, &key))
-			break;
-		pids[cnt] = key;
-		cnt += !bpf_map_lookup_elem(maps->execs_fd, &key, &execs[cnt]);
+	for (size_t i = 0; i < JANK_EXEC_MAX && cnt < max; i++) {
+		if (!copy_exec(&maps->execs[i], &execs[cnt]))
+			continue;
+		pids[cnt] = execs[cnt].tgid;
+		cnt++;
 	}
 	return cnt;
 }
 
+/* As startup__exec_of. NULL: it has none. */
+static struct jank_exec *exec_of(const struct opening_bpf_fds *maps, uint32_t pid)
+{
+	uint32_t second = pid + (pid / JANK_EXEC_MAX * 31 | 1);
+	struct jank_exec *exec = &maps->execs[pid & (JANK_EXEC_MAX - 1)];
+
+	if (exec->tgid != pid)
+		exec = &maps->execs[second & (JANK_EXEC_MAX - 1)];
+	return exec->tgid == pid ? exec : NULL;
+}
+
 int opening_bpf_fds__exec(const struct opening_bpf_fds *maps, uint32_t pid, struct jank_exec *ret)
 {
-	return bpf_map_lookup_elem(maps->execs_fd, &pid, ret) ? -errno : 0;
+	const struct jank_exec *exec = exec_of(maps, pid);
+
+	return exec && copy_exec(exec, ret) ? 0 : -ENOENT;
 }
 
 void opening_bpf_fds__forget(const struct opening_bpf_fds *maps, uint32_t pid)
 {
-	bpf_map_delete_elem(maps->execs_fd, &pid);
+	struct jank_exec *exec = exec_of(maps, pid);
+
+	if (exec)
+		__atomic_store_n(&exec->tgid, 0, __ATOMIC_RELEASE);
 }
 
 int opening_bpf_fds__put_copy(const struct opening_bpf_fds *maps, const struct jank_copy *copy)

@@ -302,7 +302,8 @@ void session__begin_startups(struct session *s)
 	startups->names = startup_names__new();
 	startups->stop_fd = eventfd(0, EFD_CLOEXEC);
 	startups->due_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (startups->names && startups->stop_fd >= 0 && startups->due_fd >= 0 &&
+	if (startups->names && !opening_bpf_fds__map_execs(&startups->maps) &&
+	    startups->stop_fd >= 0 && startups->due_fd >= 0 &&
 	    !event_loop__add(s->event_loop, startups->due_fd, on_due, s, 0))
 		startups->started =
 			!thread__start(&startups->thread, "jankbpf-startup", work, startups);
