@@ -20,15 +20,9 @@ static __always_inline int sched__rests_of(struct task_struct *prev, struct task
 				    : WATCH_REST_BOTH;
 }
 
-/* The same where it is not asked. */
-static __always_inline int sched__no_rests(void)
-{
-	return waker_watch__is_on() ? 0 : WATCH_REST_BOTH;
-}
-
 /*
  * The task that leaves the CPU. now: 0: the time is read if it is needed. rests: WATCH_REST_*, here
- * and below.
+ * and below; 0: not asked.
  */
 static __always_inline void sched__left(__u64 *ctx, struct task_struct *task, bool preempt, u64 now,
 					int rests)
@@ -52,7 +46,7 @@ static __always_inline void sched__left(__u64 *ctx, struct task_struct *task, bo
 		now = bpf_ktime_get_ns();
 		park__considers(t, now);
 	}
-	if (!(rests & WATCH_REST_LEFT)) {
+	if (!(rests & WATCH_REST_LEFT) && waker_watch__is_on()) {
 		if (!now)
 			now = bpf_ktime_get_ns();
 		waker_watch__leave(ctx, task, preempt, compat__switch_state(ctx, task), now);
@@ -80,7 +74,7 @@ static __always_inline void sched__came(struct task_struct *task, int rests)
 		else if (t->phase == JANK_PHASE_CANDIDATE && t->parks & JANK_PARKS_MAIN)
 			park__meets(t, task, now);
 	}
-	if (!(rests & WATCH_REST_CAME))
+	if (!(rests & WATCH_REST_CAME) && waker_watch__is_on())
 		waker_watch__arrive(task, now);
 }
 
@@ -89,7 +83,7 @@ static __always_inline bool sched__came_plainly(struct task_struct *task, int re
 {
 	struct jank_thread *t = filter__maybe(task) ? thread__get(task) : NULL;
 
-	if (!(rests & WATCH_REST_CAME) && !waker_watch__lets_arrive(task))
+	if (!(rests & WATCH_REST_CAME) && waker_watch__is_on() && !waker_watch__lets_arrive(task))
 		return false;
 	if (!t)
 		return true;
@@ -126,7 +120,7 @@ static __always_inline bool sched__left_plainly(__u64 *ctx, struct task_struct *
 	if (t && t->start_ns)
 		return sched__waits_in_epoll(t, task, preempt, compat__switch_state(ctx, task));
 	if ((t && t->parks && t->phase == JANK_PHASE_CANDIDATE) ||
-	    (!(rests & WATCH_REST_LEFT) && !waker_watch__lets_leave(task)))
+	    (!(rests & WATCH_REST_LEFT) && waker_watch__is_on() && !waker_watch__lets_leave(task)))
 		return false;
 	if (t && thread__waits(t)) {
 		state = compat__switch_state(ctx, task);
@@ -158,16 +152,14 @@ int jank_on_switch(__u64 *ctx)
 TRACEPOINT("sched_switch")
 int jank_at_leave(__u64 *ctx)
 {
-	int rests = sched__no_rests();
-
-	sched__left(ctx, (void *)ctx[1], ctx[0], 0, rests);
-	return sched__arrives(ctx, (void *)ctx[2], rests);
+	sched__left(ctx, (void *)ctx[1], ctx[0], 0, 0);
+	return sched__arrives(ctx, (void *)ctx[2], 0);
 }
 
 TRACEPOINT("sched_switch")
 int jank_at_arrive(__u64 *ctx)
 {
-	sched__came((void *)ctx[2], sched__no_rests());
+	sched__came((void *)ctx[2], 0);
 	return 0;
 }
 
