@@ -17,12 +17,15 @@ THRESHOLD = 50 * MS
 
 
 def make_disk():
-    """An ext4 file system with a journal, mounted; None: not possible."""
+    """An ext4 file system with a journal, mounted; None: not possible.
+
+    With dioread_lock a commit of the journal waits for the data of new blocks. Without it, only now and then.
+    """
     image, folder = bad.scratch("image"), bad.scratch("folder")
     os.mkdir(folder)
     with open(image, "wb") as file:
         file.truncate(64 << 20)
-    for command in (["mkfs.ext4", "-q", image], ["mount", "-o", "loop", image, folder]):
+    for command in (["mkfs.ext4", "-q", image], ["mount", "-o", "loop,dioread_lock", image, folder]):
         try:
             if subprocess.run(command, capture_output=True, check=False).returncode:
                 return None
