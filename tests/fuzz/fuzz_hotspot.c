@@ -100,6 +100,8 @@ static bool image_holds(struct hotspot_image *im)
 	in_bytecode.words[2] = vm__addr(im, vm__method(fuzz__below(&run.fuzz, 3)));
 	in_bytecode.words[im->bytecode_word] =
 		in_bytecode.words[2] + 0x80 + 48 + fuzz__below(&run.fuzz, 24);
+	if (fuzz__chance(&run.fuzz, 8))
+		in_bytecode.words[im->bytecode_word] = -fuzz__below(&run.fuzz, 64);
 	return frame_holds(im, &in_code) && frame_holds(im, &in_bytecode);
 }
 

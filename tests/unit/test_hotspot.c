@@ -110,6 +110,8 @@ static void test_interpreter(struct hotspot_image *im)
 	is_named(im, frame, "shop.Names.price:31", "a register with something else does not");
 	frame.words[im->bytecode_word] = vm__bytecode(im, IMAGE_PRICE) + 20;
 	is_named(im, frame, "Interpreter:0 (glue)", "a place beyond the method is none of it");
+	frame.words[im->bytecode_word] = -9;
+	is_named(im, frame, "Interpreter:0 (glue)", "a small number is no place, and soon known");
 	frame = interpreted(im, IMAGE_PRICE, 12);
 	frame.borrowed = true;
 	is_named(im, frame, "Interpreter:0 (glue)", "a frame that is not set up is its caller's");

@@ -20,6 +20,8 @@ void hs__ask(struct hotspot *hs, uint64_t addr, uint64_t len)
 {
 	uint8_t byte;
 
+	if (addr > INT64_MAX || len > INT64_MAX - addr) /* no pointer of a program */
+		return;
 	for (uint64_t at = addr; at < addr + len; at = (at | (PAGE - 1)) + 1)
 		hs__read(hs, at, &byte, sizeof(byte));
 }
