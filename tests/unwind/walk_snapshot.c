@@ -37,12 +37,12 @@ static size_t read_file(const char *path, void *buf, size_t size)
 	return ret;
 }
 
-/* Bytes between the stack pointer and the first recorded one are zeros. */
+/* Bytes between the stack pointer and the first recorded one are zeros; below it: the red zone. */
 static void read_stack(const char *path, unsigned sp, struct copy_event *ret)
 {
 	uint8_t *bytes = calloc(1, 2 * STACK_MAX), *data = bytes + STACK_MAX;
 	size_t len = bytes ? read_file(path, data - 8, STACK_MAX) : 0;
-	uint64_t begin, want = ret->rec.regs[sp];
+	uint64_t begin, below, want = ret->rec.regs[sp];
 
 	if (len < 8)
 		exit(2);
@@ -55,6 +55,10 @@ static void read_stack(const char *path, unsigned sp, struct copy_event *ret)
 		want = begin + len; /* the stack pointer is in none */
 	ret->bytes = data + (int64_t)(want - begin);
 	ret->rec.copy_sz = len - (want - begin);
+	below = want - begin <= len ? want - begin : 0;
+	if (below > JANK_RED_ZONE)
+		below = JANK_RED_ZONE;
+	memcpy(ret->rec.red_zone + JANK_RED_ZONE - below, ret->bytes - below, below);
 }
 
 /* Puts the bytes of a file at their address in this process; pages may be there already. */
