@@ -114,12 +114,8 @@ static __always_inline __u64 *copy_user_stack__at(void *map, __u32 cnt, __u32 at
 	return bpf_map_lookup_elem(map, &at);
 }
 
-/*
- * A thread has two slots, an odd number apart: never the same one. Threads that share the first one
- * rarely share the second one.
- */
 #define COPY_FIRST(map, cnt, tid)  copy_user_stack__at(&map, cnt, tid)
-#define COPY_SECOND(map, cnt, tid) copy_user_stack__at(&map, cnt, (tid) + ((tid) / (cnt)*31 | 1))
+#define COPY_SECOND(map, cnt, tid) copy_user_stack__at(&map, cnt, JANK_SECOND_PLACE(tid, cnt))
 
 /* Sends the copy taken at t_ns if the slot has it. */
 static __always_inline int copy_user_stack__send_from(__u64 *slot, __u32 tid, u64 t_ns, __u32 max)

@@ -669,6 +669,13 @@ struct jank_rec_copy {
 _Static_assert(sizeof(struct jank_rec_copy) == 32 + 16 + 8 * JANK_REG_MAX + 16 + JANK_RED_ZONE,
 	       "jank_rec_copy");
 
+/*
+ * The second place of a number in a table of cnt places, a power of two; the first one is its last
+ * bits. They are an odd number apart: never the same. Numbers that share the first one rarely share
+ * the second one.
+ */
+#define JANK_SECOND_PLACE(nr, cnt) (((nr) + ((nr) / (cnt)*31 | 1)) & ((cnt)-1))
+
 /* The probes' table of copies that are not sent yet, see bpf/copy_user_stack.bpf.h. */
 #define JANK_COPY_CNT 512
 struct jank_copy {

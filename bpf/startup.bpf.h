@@ -47,9 +47,8 @@ static __always_inline struct jank_startup *startup__of(struct task_struct *task
 }
 
 /*
- * --- processes that began lately: an entry is found by the last bits of the process's number, in
- * one of two places, an odd number apart. Most processes are short, and a hash would take locks for
- * each. Of two that begin at the same moment and in the same place one may be missing.
+ * --- processes that began lately, each in one of two places (JANK_SECOND_PLACE). Most processes
+ * are short, and a hash would take locks for each. One whose places are both taken has no entry.
  */
 
 static __always_inline struct jank_exec *startup__exec_at(__u32 at)
@@ -60,7 +59,7 @@ static __always_inline struct jank_exec *startup__exec_at(__u32 at)
 
 static __always_inline struct jank_exec *startup__second_exec(__u32 tgid)
 {
-	return startup__exec_at(tgid + (tgid / JANK_EXEC_MAX * 31 | 1));
+	return startup__exec_at(JANK_SECOND_PLACE(tgid, JANK_EXEC_MAX));
 }
 
 /* NULL: the process began long ago, or had no room. */

@@ -332,11 +332,10 @@ size_t opening_bpf_fds__execs(const struct opening_bpf_fds *maps, uint32_t *pids
 /* As startup__exec_of. NULL: it has none. */
 static struct jank_exec *exec_of(const struct opening_bpf_fds *maps, uint32_t pid)
 {
-	uint32_t second = pid + (pid / JANK_EXEC_MAX * 31 | 1);
 	struct jank_exec *exec = &maps->execs[pid & (JANK_EXEC_MAX - 1)];
 
 	if (exec->tgid != pid)
-		exec = &maps->execs[second & (JANK_EXEC_MAX - 1)];
+		exec = &maps->execs[JANK_SECOND_PLACE(pid, JANK_EXEC_MAX)];
 	return exec->tgid == pid ? exec : NULL;
 }
 
