@@ -68,18 +68,6 @@ static void count_all(struct counts *c, struct record_index *index)
 
 /* --- the text */
 
-static void number(struct jsonw *w, const char *key, uint64_t v)
-{
-	jsonw__key(w, key);
-	jsonw__u64(w, v);
-}
-
-static void flag(struct jsonw *w, const char *key, bool v)
-{
-	jsonw__key(w, key);
-	jsonw__bool(w, v);
-}
-
 static void add_mute(void *ctx, const char *signature)
 {
 	struct counts *c = ctx;
@@ -88,7 +76,7 @@ static void add_mute(void *ctx, const char *signature)
 
 	jsonw__object(c->w);
 	jsonw__kstr(c->w, "signature", signature);
-	number(c->w, "blocks", count ? count->cnt : 0);
+	jsonw__ku64(c->w, "blocks", count ? count->cnt : 0);
 	jsonw__object_end(c->w);
 }
 
@@ -97,7 +85,7 @@ static void add_trouble(struct jsonw *w, const struct server *server)
 	const struct record_index *index = &server->index;
 
 	if (index->odd_cnt || index->damage[0]) {
-		number(w, "odd", index->odd_cnt);
+		jsonw__ku64(w, "odd", index->odd_cnt);
 		jsonw__kstr(w, "damage", index->damage);
 	}
 	if (server->marks.save_error)
@@ -117,16 +105,16 @@ static void add_state(struct strbuf *sb, struct server *server)
 	jsonw__init(&w, sb);
 	jsonw__object(&w);
 	jsonw__kstr(&w, "dir", server->index.path);
-	number(&w, "version", server->index.version);
-	number(&w, "next", server->index.next_seq);
-	number(&w, "blocks", c.blocks);
-	number(&w, "unread", c.unread);
-	number(&w, "hidden", c.muted_cnt);
-	number(&w, "unparsed", c.unparsed);
-	number(&w, "left", c.left);
-	flag(&w, "gone", server->index.dirfd < 0);
-	flag(&w, "deleting", server->removal);
-	flag(&w, "zip", archive__is_available());
+	jsonw__ku64(&w, "version", server->index.version);
+	jsonw__ku64(&w, "next", server->index.next_seq);
+	jsonw__ku64(&w, "blocks", c.blocks);
+	jsonw__ku64(&w, "unread", c.unread);
+	jsonw__ku64(&w, "hidden", c.muted_cnt);
+	jsonw__ku64(&w, "unparsed", c.unparsed);
+	jsonw__ku64(&w, "left", c.left);
+	jsonw__kbool(&w, "gone", server->index.dirfd < 0);
+	jsonw__kbool(&w, "deleting", server->removal);
+	jsonw__kbool(&w, "zip", archive__is_available());
 	jsonw__karray(&w, "muted");
 	marks__each_muted(&server->marks, add_mute, &c);
 	jsonw__array_end(&w);

@@ -198,9 +198,7 @@ static void add_object(struct jsonw *w, const struct diff_finding *finding)
 	jsonw__kstr(w, "loop", finding->loop->loop);
 	if (finding->kind == DIFF_FAULT || finding->kind == DIFF_DELAY) {
 		jsonw__kstr(w, "signature", finding->fault->signature);
-		if (finding->fault->summary) {
-			jsonw__kstr(w, "summary", finding->fault->summary);
-		}
+		jsonw__kstr_known(w, "summary", finding->fault->summary);
 	}
 	add_number(w, is_rate(finding) ? "a_per_million" : "a_ns", finding->values[DIFF_A]);
 	add_number(w, is_rate(finding) ? "b_per_million" : "b_ns", finding->values[DIFF_B]);
