@@ -23,7 +23,7 @@
 #define PROC	    "/proc"
 #define LOOK_NS	    5000000  /* between two looks that must be the same */
 #define SEARCH_NS   50000000 /* longest search */
-#define MOUNTS_READ 16	     /* threads in such a call whose device is looked up */
+#define MOUNTS_READ 16	     /* of so many threads in such a call the device is read */
 
 struct search {
 	uint32_t tid; /* of the hang */
@@ -76,44 +76,22 @@ static bool goes_on(const struct search *search)
 	return search->cnt < SYNCER_MAX && clock__mono_ns() < search->until_ns;
 }
 
-/* 0: it is no number. */
-static uint32_t next_number(DIR *dir, bool *ret_end)
+/* Asks the threads of that process; 0: of all processes. */
+static void ask_all(struct search *search, uint32_t pid)
 {
-	const struct dirent *entry = readdir(dir);
-
-	*ret_end = !entry;
-	return entry ? (uint32_t)strtoul(entry->d_name, NULL, 10) : 0;
-}
-
-static void ask_threads(struct search *search, uint32_t pid)
-{
-	bool end = false;
+	struct dirent *entry;
 	char path[64];
 	DIR *dir;
 
-	snprintf(path, sizeof(path), PROC "/%u/task", pid);
+	snprintf(path, sizeof(path), pid ? PROC "/%u/task" : PROC, pid);
 	dir = opendir(path);
-	while (dir && !end && goes_on(search)) {
-		uint32_t tid = next_number(dir, &end);
+	while (dir && goes_on(search) && (entry = readdir(dir))) {
+		uint32_t number = strtoul(entry->d_name, NULL, 10);
 
-		if (tid)
-			ask(search, pid, tid);
-	}
-	if (dir)
-		closedir(dir);
-}
-
-static void ask_all(struct search *search)
-{
-	DIR *dir = opendir(PROC);
-	bool end = false;
-
-	search->until_ns = clock__mono_ns() + SEARCH_NS;
-	while (dir && !end && goes_on(search)) {
-		uint32_t pid = next_number(dir, &end);
-
-		if (pid)
-			ask_threads(search, pid);
+		if (number && pid)
+			ask(search, pid, number);
+		else if (number)
+			ask_all(search, number);
 	}
 	if (dir)
 		closedir(dir);
@@ -176,7 +154,8 @@ int open_syncers__find(struct block *block)
 	search.dev = synced_device(block->pid, block->tid, &before);
 	if (!search.dev)
 		return 0;
-	ask_all(&search);
+	search.until_ns = clock__mono_ns() + SEARCH_NS;
+	ask_all(&search, 0);
 	look_again(&search);
 	if (!search.cnt || blocked_call__read(PROC, block->pid, block->tid, &after) ||
 	    memcmp(&before, &after, sizeof(before)) != 0)
