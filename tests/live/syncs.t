@@ -49,38 +49,38 @@ def ask(process, tracer, kind):
     return bad.wait_for(found, 60)
 
 
-def test_other(folder):
+def trace(folder, kind, what, write_iops, *options):
+    """Traces a loop until a record of the kind names who else syncs: that process, the result, the journal."""
     large, process = start("large", folder), start("loop", folder)
-    journal = bad.scratch("journal")
-    tracer = bad.Tracer("--json", "-t", f"{THRESHOLD // MS}ms", "--journal", journal, "-p", process.pid)
-    with SlowDisk(folder, write_iops=20) as slow:
+    journal = bad.scratch(f"{kind}.journal")
+    tracer = bad.Tracer("--json", *options, "--journal", journal, "-p", process.pid)
+    with SlowDisk(folder, write_iops=write_iops) as slow:
         slow.hold(large.pid)
-        ok(ask(process, tracer, b'"type":"block"'), "a slow sync has the other one that syncs", tracer.stdout()[-2000:])
+        ok(ask(process, tracer, f'"type":"{kind}"'.encode()), what, tracer.stdout()[-2000:])
     bad.end(large)
     result = tracer.stop()
     bad.end(process)
+    return large, result, journal
+
+
+def test_other(folder):
+    threshold = f"{THRESHOLD // MS}ms"
+    large, result, journal = trace(folder, "block", "a slow sync has the other one that syncs", 20, "-t", threshold)
     blocks = [block for block in result.blocks() if "syncers" in block]
     ok(blocks and all(task["pid"] == large.pid and task["ns"] <= block["duration_ns"] for block in blocks
                       for task in block["syncers"]), "that one alone, and no longer than the block", result)
     ok(blocks and f"(pid {large.pid}) synced files of the same device for" in blocks[0]["cause"]["summary"], "in words, too",
        blocks and blocks[0]["cause"])
     bad.valid(result, "valid records")
-    again = bad.trace("-q", "--json", "replay", "-t", f"{THRESHOLD // MS}ms", journal)
+    again = bad.trace("-q", "--json", "replay", "-t", threshold, journal)
     ok([block.get("syncers") for block in again.blocks()] == [block.get("syncers") for block in result.blocks()],
        "a replay has the same", again)
 
 
 def test_hang(folder):
     """While the wait lasts, the other one's call lasts, too."""
-    large, process = start("large", folder), start("loop", folder)
-    journal = bad.scratch("hang.journal")
-    tracer = bad.Tracer("--json", "-t", "300ms", "--hang", "300ms", "--journal", journal, "-p", process.pid)
-    with SlowDisk(folder, write_iops=4) as slow:
-        slow.hold(large.pid)
-        ok(ask(process, tracer, b'"type":"hang"'), "a hang in sync has the other one that syncs", tracer.stdout()[-2000:])
-    bad.end(large)
-    result = tracer.stop()
-    bad.end(process)
+    large, result, journal = trace(folder, "hang", "a hang in sync has the other one that syncs", 4, "-t", "300ms",
+                                   "--hang", "300ms")
     hangs = [hang for hang in result.of("hang") if "syncers" in hang]
     ok(hangs and [(task["pid"], task["comm"]) for task in hangs[0]["syncers"]] == [(large.pid, "python3")], "that one alone",
        result)
